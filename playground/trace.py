@@ -1,0 +1,308 @@
+"""The trace of a run: every token with all that is known about it.
+
+Frozen data types and their JSON. This module imports neither torch nor transformers, gradio or plotly, so
+that whatever shows, stores or compares a run needs none of them.
+
+Probabilities are in [0, 1], log-probabilities in nats (≤ 0), times in seconds (`_s`), sizes in bytes.
+`rank` counts from 1; equal logits rank by lowest id. `prob`, `logprob` and `rank` are *raw*: the model's own
+distribution, softmax of the logits in float32 at temperature 1 with nothing filtered. `final_prob` is the
+distribution the token was drawn from. The two are never mixed in one field.
+
+JSON: one object per trace, `version` first; bytes as lower-case hex; a number that is not finite (minus
+infinity, of a token that cannot be picked) as null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from playground.codec import from_plain, to_plain
+from playground.params import SamplingParams
+
+__all__ = [
+    "Candidate", "Draw", "Event", "Finished", "ModelInfo", "Parent", "Prompt", "PromptToken", "SamplingParams",
+    "Segment", "Stage", "TokenStep", "Trace", "event_record", "from_event_record",
+]  # fmt: skip
+
+VERSION = 1
+Bytes = bytes  # the fields named `bytes` would hide the type
+
+SegmentKind = Literal["template", "system", "user", "assistant", "tool", "generation_prompt", "raw"]
+ListedFor = Literal["top", "chosen", "watched", "end_token"]
+FinishReason = Literal[
+    "end_token",
+    "stop_string",
+    "max_tokens",
+    "context_full",
+    "stopped",
+    "no_token_left",
+    "nan_logits",
+    "error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptToken:
+    """One token the model reads before it answers."""
+
+    position: int
+    token_id: int
+    bytes: Bytes
+    start: int  # span in the rendered text, in code points; several tokens may share one character
+    end: int
+    segment: int  # index into Prompt.segments
+    is_special: bool
+    logprob: float | None  # raw, given the tokens before; None for the first, and before a run
+    rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of the rendered prompt that one party wrote."""
+
+    kind: SegmentKind
+    start: int  # code points
+    end: int
+    added_by_template: bool  # the user did not write it: markers, the hidden system message
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model reads, and who wrote which part."""
+
+    text: str  # rendered
+    segments: tuple[Segment, ...]
+    tokens: tuple[PromptToken, ...]
+    ids: tuple[int, ...]
+    template: str | None  # name of the chat template; None for raw text
+    notes: tuple[str, ...] = ()  # for the user, in plain words
+
+    @property
+    def lane(self) -> None:
+        """No lane: the prompt belongs to every lane of its run."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token that could have been picked at a step."""
+
+    token_id: int
+    bytes: Bytes
+    text: str  # visible form, for people
+    logit: float  # as the model gave it
+    prob: float
+    logprob: float
+    rank: int
+    final_prob: float
+    removed_by: str | None  # the stage that cut it, `greedy` at temperature 0, or None
+    removed_why: str | None  # with the numbers: "0.8% is under 5% of 31%"
+    listed_for: ListedFor
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What one setting did to the distribution at a step."""
+
+    name: str
+    setting: str
+    active: bool
+    cutoff: float | None  # in the stage's own terms: k-th logit, cumulative mass, floor
+    kept: int  # tokens left
+    mass: float  # raw mass left
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How the token was picked from the final distribution."""
+
+    method: Literal["greedy", "sampled", "forced"]
+    u: float | None  # the dice, in [0, 1); None if nothing was rolled
+    low: float  # the chosen token's interval on the cumulative final bar,
+    high: float  # tokens in order of falling final probability, ties by lowest id
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStep:
+    """One token of the answer with its whole story."""
+
+    lane: int
+    index: int  # in the answer, from 0
+    position: int  # in the whole sequence
+    token_id: int
+    bytes: Bytes
+    text: str  # released by this step
+    trimmed: int  # bytes cut from this token's end by a stop; 0 while streaming
+    prob: float
+    logprob: float
+    rank: int
+    final_prob: float
+    candidates: tuple[Candidate, ...]
+    others_prob: float  # all tokens not listed
+    others_final_prob: float
+    entropy: float  # nats, raw
+    final_entropy: float
+    gap: float  # top-1 minus top-2 raw probability
+    stages: tuple[Stage, ...]
+    draw: Draw
+    end_prob: float  # all end ids together, raw
+    queue_s: float
+    forward_s: float
+    sample_s: float
+    batch_lanes: int  # lanes in the same pass
+    kv_len: int  # positions held in the cache after this step's pass
+    kv_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Why a lane ended, and what it cost."""
+
+    lane: int
+    text: str  # the answer
+    trimmed: tuple[tuple[int, int], ...]  # (index, bytes) pairs, applied to the steps of a stored trace
+    reused_tokens: int  # prompt tokens whose keys and values were already at hand
+    reason: FinishReason
+    detail: str  # which id, which string; empty if there is nothing to add
+    message: str  # plain words
+    prompt_tokens: int
+    answer_tokens: int
+    passes: int  # forward passes of this lane
+    prefill_s: float
+    ttft_s: float | None  # request to first token; None if there was none
+    tpot_s: float | None  # mean time per later token; None under two tokens
+    prefill_tps: float | None  # prompt tokens read per second
+    decode_tps: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Which model made a trace. The same model means the same sha256."""
+
+    name: str
+    sha256: str  # of the weights' file or files
+    dtype: str
+    device: str
+    vocabulary: int  # rows of the output layer
+    context: int | None  # most positions, prompt and answer together; None if the model states none
+    end_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """Where a fork left another run."""
+
+    trace: str
+    step: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole run: prompt, settings, steps, why it stopped."""
+
+    version: int
+    id: str  # 128 random bits in hex
+    model: ModelInfo
+    prompt: Prompt
+    params: SamplingParams
+    steps: tuple[TokenStep, ...]
+    finished: Finished
+    parent: Parent | None
+    created: str  # UTC, ISO 8601
+
+    @property
+    def text(self) -> str:
+        return self.finished.text
+
+    @property
+    def answer_ids(self) -> tuple[int, ...]:
+        return tuple(step.token_id for step in self.steps)
+
+    def to_json(self) -> str:
+        """One strict JSON object. See the module's docstring for bytes and infinite numbers."""
+        return json.dumps(to_plain(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Trace:
+        """Read what `to_json` wrote. Raises ValueError, in one sentence, for anything else."""
+        try:
+            value = json.loads(text, parse_constant=_refuse_constant)
+        except RecursionError:
+            raise ValueError("this is not a trace: it is nested too deeply") from None
+        except ValueError as error:
+            raise ValueError(f"this is not a trace: not valid JSON ({error})") from None
+        if not isinstance(value, dict) or "version" not in value:
+            raise ValueError("this is not a trace: it has no version")
+        if value["version"] != VERSION:
+            raise ValueError(f"this trace has version {value['version']!r:.40}; this program reads {VERSION}")
+        trace = from_plain(cls, value)
+        _check(trace)
+        return trace
+
+
+def apply_trims(steps: Iterable[TokenStep], trimmed: Iterable[tuple[int, int]]) -> tuple[TokenStep, ...]:
+    """The steps of a finished lane, with what a stop cut from their ends."""
+    cut = dict(trimmed)
+    return tuple(replace(step, trimmed=cut[step.index]) if step.index in cut else step for step in steps)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _check(trace: Trace) -> None:
+    """Shapes and ranges that no single field can tell."""
+    ids = tuple(token.token_id for token in trace.prompt.tokens)
+    if ids != trace.prompt.ids:
+        raise ValueError("this trace is broken: the prompt's ids and tokens differ")
+    length = len(trace.prompt.text)
+    for token in trace.prompt.tokens:
+        if not 0 <= token.start <= token.end <= length or not 0 <= token.segment < len(trace.prompt.segments):
+            raise ValueError(f"this trace is broken: prompt token {token.position} lies outside the prompt")
+        _check_id(token.token_id, trace.model)
+    for expected, step in enumerate(trace.steps):
+        if step.index != expected:
+            raise ValueError(f"this trace is broken: step {expected} has index {step.index}")
+        _check_id(step.token_id, trace.model)
+        _check_step(step, trace.model)
+
+
+def _check_id(token_id: int, model: ModelInfo) -> None:
+    if not 0 <= token_id < model.vocabulary:
+        raise ValueError(f"this trace is broken: the model has no token {token_id}")
+
+
+def _check_step(step: TokenStep, model: ModelInfo) -> None:
+    shares = [step.prob, step.final_prob, step.others_prob, step.others_final_prob, step.end_prob]
+    for candidate in step.candidates:
+        _check_id(candidate.token_id, model)
+        shares += [candidate.prob, candidate.final_prob]
+    slack = 1e-6  # sums of rounded shares
+    if not all(-slack <= share <= 1 + slack for share in shares):
+        raise ValueError(f"this trace is broken: step {step.index} has a probability outside 0 to 1")
+    if not 0 <= step.draw.low <= step.draw.high <= 1 + slack or step.rank < 1:
+        raise ValueError(f"this trace is broken: step {step.index} has no possible draw")
+    if not 0 <= step.trimmed <= len(step.bytes):
+        raise ValueError(f"this trace is broken: step {step.index} is cut by more bytes than it has")
+
+
+Event = Prompt | TokenStep | Finished
+_EVENTS: dict[str, Any] = {"prompt": Prompt, "token": TokenStep, "end": Finished}
+
+
+def event_record(event: Event) -> dict[str, Any]:
+    """An event of a run as one JSON object: {"event": "prompt" | "token" | "end", …its fields}."""
+    name = next(name for name, kind in _EVENTS.items() if isinstance(event, kind))
+    return {"event": name, **to_plain(event)}
+
+
+def from_event_record(record: dict[str, Any]) -> Event:
+    """The event that `event_record` wrote. Raises ValueError for anything else."""
+    body = dict(record)
+    kind = _EVENTS.get(body.pop("event", ""))
+    if kind is None:
+        raise ValueError(f"there is no event {record.get('event')!r:.40}")
+    return from_plain(kind, body)
