@@ -33,12 +33,7 @@ def to_plain(value: Any) -> Any:
         return [to_plain(item) for item in value]
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
-    return {name: to_plain(getattr(value, name)) for name in _names(kind)}
-
-
-@cache
-def _names(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls))
+    return {name: to_plain(getattr(value, name)) for name in kind.__dataclass_fields__}
 
 
 def from_plain(cls: type[T], value: Any, path: str = "") -> T:
@@ -46,7 +41,8 @@ def from_plain(cls: type[T], value: Any, path: str = "") -> T:
 
     Raises ValueError naming the field that is missing, unknown or of the wrong type or range.
     """
-    return _reader(cls)(value, path or cls.__name__)
+    made: T = _reader(cls)(value, path or cls.__name__)  # type: ignore[arg-type]  # a class is hashable
+    return made
 
 
 @cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 LARGEST_SEED = 2**64 - 1
@@ -96,7 +97,7 @@ class SamplingParams:
             raise ValueError(f"ignore_eos must be true or false, got {self.ignore_eos!r:.80}")
         if checked["min_tokens"] > checked["max_tokens"]:
             raise ValueError(
-                f"min_tokens must be at most max_tokens ({checked['max_tokens']}), got {checked['min_tokens']}"
+                f"min_tokens must be at most max_tokens, {checked['max_tokens']}, got {checked['min_tokens']}"
             )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -114,6 +115,10 @@ class SamplingParams:
                     raise ValueError(
                         f"{name} names token {token_id}, but the ids of this model are 0 to {size - 1}"
                     )
+
+    def seeded(self) -> SamplingParams:
+        """The same settings with a seed: a drawn one if none was chosen, small enough to read aloud."""
+        return self if self.seed is not None else replace(self, seed=secrets.randbelow(2**32))
 
     @classmethod
     def from_dict(cls, values: Any) -> SamplingParams:

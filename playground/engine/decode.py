@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,7 +40,7 @@ def _forward(model: Any, batch: SlotBatch, first: int, ids: list[list[int]]) -> 
         position_ids=positions,
         attention_mask=mask,
         use_cache=True,
-        **{_cache_argument(type(model)): batch.cache},
+        cache=batch.cache,
     )
     batch.close_span()
     return output.logits
@@ -74,14 +73,3 @@ def _as_wanted(allowed: Tensor, config: Any, dtype: torch.dtype) -> Tensor:
     return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill(
         ~allowed, torch.finfo(dtype).min
     )
-
-
-_ARGUMENTS: dict[type, str] = {}
-
-
-def _cache_argument(model_class: type) -> str:
-    """transformers is renaming `past_key_values` to `cache`, model by model."""
-    if model_class not in _ARGUMENTS:
-        known = inspect.signature(model_class.forward).parameters  # type: ignore[attr-defined]
-        _ARGUMENTS[model_class] = "cache" if "cache" in known else "past_key_values"
-    return _ARGUMENTS[model_class]

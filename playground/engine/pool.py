@@ -1,4 +1,4 @@
-"""What is kept of past passes so that nothing is computed twice: rows of logits, and prefixes of keys and values.
+"""What is kept of past passes so that nothing is computed twice: rows of logits, prefixes of keys and values.
 
 Both are found by ids, not by handles: whoever asks with the same ids finds them, and losing them costs time,
 never an answer. Both are bounded in bytes and drop what was used longest ago.
@@ -48,14 +48,14 @@ class LogitsPool:
         self._rows: OrderedDict[bytes, Tensor] = OrderedDict()
 
     def put(self, key: bytes, row: Tensor) -> None:
-        """Keep `row` (vocab,); the caller hands over a tensor that nobody changes."""
+        """Keep a copy of `row` (vocab,) in main memory."""
         size = row.numel() * row.element_size()
         if size > self.most_bytes:
             return
         if key in self._rows:
             self._rows.move_to_end(key)
             return
-        self._rows[key] = row
+        self._rows[key] = row.detach().to("cpu", copy=True)
         self.bytes += size
         while self.bytes > self.most_bytes:
             _, old = self._rows.popitem(last=False)

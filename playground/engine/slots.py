@@ -127,10 +127,6 @@ class Slot:
     length: int = 0  # positions whose keys and values are stored
 
     @property
-    def kv_len(self) -> int:
-        return self.length
-
-    @property
     def kv_bytes(self) -> int:
         return self.length * self.batch.token_bytes
 
@@ -158,26 +154,23 @@ class SlotBatch:
         self.layers = [SlotLayer(self, layer.get("sliding_window")) for layer in arguments]
         self.cache = Cache(layers=list(self.layers))
         self.span = _Span(0, [0], 0)
+        self._token_bytes = 0
 
     @property
     def token_bytes(self) -> int:
         """Bytes of one position over all layers; 0 before the first pass."""
-        return sum(
-            states.shape[1] * states.shape[3] * states.element_size()
-            for layer in self.layers
-            for states in (layer.keys, layer.values)
-            if states is not None
-        )
+        if not self._token_bytes:
+            self._token_bytes = sum(
+                states.shape[1] * states.shape[3] * states.element_size()
+                for layer in self.layers
+                for states in (layer.keys, layer.values)
+                if states is not None
+            )
+        return self._token_bytes
 
     @property
     def total_bytes(self) -> int:
         return self.rows * self.capacity * self.token_bytes
-
-    @property
-    def padding(self) -> int:
-        """Positions that one pass reads for nothing because rows differ in length."""
-        lengths = [slot.length for slot in self.slots]
-        return len(lengths) * max(lengths, default=0) - sum(lengths)
 
     def add(self, prefix: Snapshot | None = None, length: int = 0) -> Slot:
         """A new row, holding the first `length` positions of `prefix`."""

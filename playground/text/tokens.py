@@ -139,6 +139,10 @@ class TextStream:
         ended = self.flush() if self._vocabulary.is_special(token_id) else ""
         return ended + self._decoder.decode(data)
 
+    def push_byte(self, byte: int) -> str:
+        """The same for a single byte of a token."""
+        return self._decoder.decode(bytes([byte]))
+
     def flush(self) -> str:
         """End of the run: incomplete bytes come out as U+FFFD."""
         rest = self._decoder.decode(b"", final=True)

@@ -1,0 +1,346 @@
+"""LocalEngine: the engine interface over a model in this process."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from playground.engine.lane import Request
+from playground.engine.models import Loaded
+from playground.engine.pool import IdsKey, LogitsPool
+from playground.engine.record import step_numbers
+from playground.engine.scheduler import Scheduler
+from playground.sampling import decide, dice, distribution, forced
+from playground.text.chat import chat_prompt, raw_prompt
+from playground.text.tokens import Vocabulary
+from playground.trace import (
+    VERSION,
+    Event,
+    Finished,
+    Parent,
+    Prompt,
+    SamplingParams,
+    TokenStep,
+    Trace,
+    apply_trims,
+)
+
+MEGABYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What an engine can tell. A view that needs what is missing says so."""
+
+    full_logits: bool
+    own_sampler: bool  # settings mean exactly what params.py says
+    attention: bool
+    prompt_scores: bool
+    id_prompts: bool
+    most_candidates: int
+
+
+class LocalEngine:
+    """Runs prompts on one model and hands out every token with all that is known about it.
+
+    Safe to share between threads; all running lanes decode in one batch.
+    """
+
+    def __init__(
+        self, loaded: Loaded, *, max_lanes: int = 16, kv_mb: int = 2048, logits_pool_mb: int = 256
+    ) -> None:
+        self.model = loaded.model
+        self.tokenizer = loaded.tokenizer
+        self.info = loaded.info
+        self.vocabulary = Vocabulary(loaded.tokenizer, loaded.info.vocabulary)
+        self.capabilities = Capabilities(True, True, False, True, True, loaded.info.vocabulary)
+        self._pool = LogitsPool(logits_pool_mb * MEGABYTE)
+        self._kv_bytes = kv_mb * MEGABYTE
+        self._scheduler = Scheduler(
+            self.model,
+            self.info,
+            self.vocabulary,
+            max_lanes=max_lanes,
+            kv_bytes=self._kv_bytes,
+            pool=self._pool,
+        )
+
+    # -- prompts ----------------------------------------------------------------------------------
+
+    def chat(
+        self,
+        messages: Sequence[dict[str, Any]],
+        *,
+        template: str | None = None,
+        thinking: bool | None = None,
+        continue_last: bool = False,
+    ) -> Prompt:
+        """The prompt that the model's chat template (or another) makes of `messages`.
+
+        Raises PromptError, in one sentence, where there is no template or it refuses the messages.
+        """
+        return chat_prompt(
+            self.vocabulary, messages, template=template, thinking=thinking, continue_last=continue_last
+        )
+
+    def raw(self, text: str) -> Prompt:
+        """The prompt that is `text` itself, with a start token if the model wants one."""
+        return raw_prompt(self.vocabulary, text)
+
+    # -- runs -------------------------------------------------------------------------------------
+
+    def stream(
+        self,
+        prompt: Prompt,
+        params: SamplingParams | Sequence[SamplingParams],
+        *,
+        forced: Sequence[int] = (),
+        watched: Sequence[int] = (),
+        top_n: int = 20,
+        reuse: bool = True,
+        cache: bool = True,
+    ) -> Generator[Event, None, None]:
+        """Run `prompt` in one lane per settings; events as they come, `event.lane` says whose.
+
+        First comes the Prompt with the model's surprise at each of its tokens, then TokenSteps, and one
+        Finished per lane. `forced` ids are the first steps of every lane. `watched` ids are listed in every
+        step. `reuse=False` reads the whole prompt anew, `cache=False` reads everything anew at each step.
+        Closing the iterator stops the run within a step. Raises ValueError, before anything runs, for
+        settings or ids that this model cannot have and for a prompt that leaves no room for an answer.
+        """
+        lanes = [params] if isinstance(params, SamplingParams) else list(params)
+        requests = [
+            Request(prompt, lane.seeded(), tuple(forced), (), tuple(watched), top_n, reuse, cache)
+            for lane in lanes
+        ]
+        return self._start(requests)
+
+    def run(self, prompt: Prompt, params: SamplingParams, **options: Any) -> Trace:
+        """Run one lane to its end. Options as for `stream`."""
+        params = params.seeded()
+        return self._collect(self.stream(prompt, params, **options), params)
+
+    def stream_fork(
+        self,
+        trace: Trace,
+        *,
+        step: int,
+        token_id: int | None = None,
+        token_ids: Sequence[int] = (),
+        params: SamplingParams | None = None,
+        **options: Any,
+    ) -> Generator[Event, None, None]:
+        """Run `trace` again with the same ids before `step`, then the given ids, then onward.
+
+        The numbers of the shared steps are the trace's own where its settings are kept, and computed anew
+        otherwise. The dice of a step depend on seed and step alone, so a fork rolls what its parent rolled.
+        """
+        return self._start([self._fork_request(trace, step, token_id, token_ids, params, options)])
+
+    def fork(
+        self,
+        trace: Trace,
+        *,
+        step: int,
+        token_id: int | None = None,
+        token_ids: Sequence[int] = (),
+        params: SamplingParams | None = None,
+        **options: Any,
+    ) -> Trace:
+        """`stream_fork`, collected. The new trace names its parent, which stays as it was."""
+        request = self._fork_request(trace, step, token_id, token_ids, params, options)
+        return self._collect(self._start([request]), request.params, Parent(trace.id, step))
+
+    def redistribute(
+        self,
+        trace: Trace,
+        *,
+        step: int,
+        params: SamplingParams,
+        watched: Sequence[int] = (),
+        top_n: int = 20,
+    ) -> TokenStep:
+        """The same step under other settings and the same dice; see `redistribute_ids`."""
+        if not 0 <= step < len(trace.steps):
+            raise ValueError(f"step must be in [0, {len(trace.steps) - 1}], got {step}")
+        given = trace.steps[step].token_id if trace.steps[step].draw.method == "forced" else None
+        seeded = params if params.seed is not None else replace(params, seed=trace.params.seed)
+        return self.redistribute_ids(
+            trace.prompt.ids, trace.answer_ids, step, seeded, token_id=given, watched=watched, top_n=top_n
+        )
+
+    def redistribute_ids(
+        self,
+        prompt_ids: Sequence[int],
+        answer_ids: Sequence[int],
+        step: int,
+        params: SamplingParams,
+        *,
+        token_id: int | None = None,
+        watched: Sequence[int] = (),
+        top_n: int = 20,
+    ) -> TokenStep:
+        """What would have been picked at `step` of an answer under `params`, without running on from it.
+
+        Computed from the stored logits; if they were dropped, one pass over the ids brings them back and the
+        step's `forward_s` is above 0. `token_id` forces the pick.
+        """
+        self._check_ids("the prompt", prompt_ids)
+        self._check_ids("the answer", answer_ids)
+        before = [int(token_id) for token_id in answer_ids[:step]]
+        if not 0 <= step <= len(answer_ids):
+            raise ValueError(f"step must be in [0, {len(answer_ids)}], got {step}")
+        params.check_vocabulary(self.info.vocabulary)
+        params = params.seeded()
+        row, forward_s = self._pool.get(IdsKey([*prompt_ids, *before]).key), 0.0
+        if row is None:
+            row, forward_s = self._read_row([*prompt_ids, *before])
+        with torch.inference_mode():
+            made = distribution(
+                row, params, prompt_ids=prompt_ids, answer_ids=before, end_ids=self.info.end_ids
+            )
+            assert params.seed is not None
+            decision = decide(made, dice(params.seed, step)) if token_id is None else forced(made, token_id)
+            numbers = step_numbers(
+                made, decision, self.vocabulary, top_n=top_n, watched=watched, end_ids=self.info.end_ids
+            )
+        return TokenStep(
+            lane=0,
+            index=step,
+            position=len(prompt_ids) + step,
+            token_id=decision.token_id,
+            bytes=self.vocabulary.bytes_of(decision.token_id),
+            text="",
+            trimmed=0,
+            **numbers,
+            queue_s=0.0,
+            forward_s=forward_s,
+            sample_s=0.0,
+            batch_lanes=0,
+            kv_len=0,
+            kv_bytes=0,
+        )
+
+    def status(self) -> dict[str, int]:
+        """Lanes running and waiting, and free slots."""
+        return self._scheduler.status()
+
+    def close(self) -> None:
+        """Stop all runs and the worker thread."""
+        self._scheduler.close()
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _start(self, requests: Sequence[Request]) -> Generator[Event, None, None]:
+        if not requests:
+            raise ValueError("a run needs at least one lane of settings")
+        for request in requests:
+            self._check(request)
+        return self._scheduler.submit(requests).events()
+
+    def _check(self, request: Request) -> None:
+        self._check_ids("the prompt", request.prompt.ids)
+        self._check_ids("forced", request.forced)
+        self._check_ids("watched", request.watched)
+        request.params.check_vocabulary(self.info.vocabulary)
+        if type(request.top_n) is not int or request.top_n < 1:
+            raise ValueError(f"top_n must be a whole number from 1 on, got {request.top_n!r:.40}")
+        prompt, given, context = len(request.prompt.ids), len(request.forced), self.info.context
+        if prompt == 0:
+            raise ValueError("the prompt is empty, so there is nothing to go on from")
+        if context is not None and (prompt >= context or prompt + given > context):
+            answer = f" and {given} tokens of the answer" if given else ""
+            raise ValueError(
+                f"the prompt has {prompt} tokens{answer}, but this model reads {context} in all, its answer "
+                "included: shorten the prompt"
+            )
+        needed = self._scheduler.seating.needed_for(prompt, request.params.max_tokens, context)
+        if request.cache and needed > self._kv_bytes:
+            raise ValueError(
+                f"this run may need {needed // MEGABYTE} MB of KV cache, and {self._kv_bytes // MEGABYTE} MB "
+                "are allowed: ask for fewer new tokens or shorten the prompt"
+            )
+
+    def _check_ids(self, what: str, ids: Iterable[int]) -> None:
+        for token_id in ids:
+            if type(token_id) is not int or not 0 <= token_id < self.info.vocabulary:
+                last = self.info.vocabulary - 1
+                raise ValueError(
+                    f"{what} has token {token_id!r:.40}, but the ids of this model are 0 to {last}"
+                )
+
+    def _fork_request(
+        self,
+        trace: Trace,
+        step: int,
+        token_id: int | None,
+        token_ids: Sequence[int],
+        params: SamplingParams | None,
+        options: dict[str, Any],
+    ) -> Request:
+        if not 0 <= step <= len(trace.steps):
+            raise ValueError(f"step must be in [0, {len(trace.steps)}], got {step}")
+        if token_id is not None and token_ids:
+            raise ValueError("give token_id or token_ids, not both")
+        given = (*trace.answer_ids[:step], *(token_ids if token_id is None else (token_id,)))
+        params = (params or trace.params).seeded()
+        request = Request(trace.prompt, params, forced=given, **options)
+        if trace.model.sha256 != self.info.sha256 or not _same_distribution(params, trace.params):
+            return request
+        listed = trace.steps[:step]
+        shown = all(set(request.watched) <= {entry.token_id for entry in item.candidates} for item in listed)
+        return replace(request, recorded=listed) if shown else request
+
+    def _collect(
+        self, events: Iterator[Event], params: SamplingParams, parent: Parent | None = None
+    ) -> Trace:
+        prompt, steps, finished = None, [], None
+        for event in events:
+            if isinstance(event, Prompt):
+                prompt = event
+            elif isinstance(event, Finished):
+                finished = event
+            else:
+                steps.append(event)
+        assert prompt is not None
+        assert finished is not None
+        return Trace(
+            version=VERSION,
+            id=secrets.token_hex(16),
+            model=self.info,
+            prompt=prompt,
+            params=params,
+            steps=apply_trims(steps, finished.trimmed),
+            finished=finished,
+            parent=parent,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _read_row(self, ids: Sequence[int]) -> tuple[Tensor, float]:
+        """The logits after `ids`, by a run of one token on the worker; and the seconds its pass took."""
+        prompt = Prompt("", (), (), tuple(ids), None)
+        params = SamplingParams(max_tokens=1, seed=0)
+        first = next(
+            event for event in self._start([Request(prompt, params)]) if not isinstance(event, Prompt)
+        )
+        if isinstance(first, Finished):
+            raise ValueError(first.message)
+        row = self._pool.get(IdsKey(ids).key)
+        if row is None:
+            raise ValueError("not available here: the server keeps no logits")
+        return row, first.forward_s
+
+
+def _same_distribution(first: SamplingParams, second: SamplingParams) -> bool:
+    """Whether two settings give the same final distribution; dice and limits may differ."""
+
+    def core(params: SamplingParams) -> SamplingParams:
+        return replace(params, seed=0, max_tokens=10**6, stop=(), ignore_eos=False)
+
+    return core(first) == core(second)

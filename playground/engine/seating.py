@@ -1,0 +1,159 @@
+"""Who sits where: the rows of all lanes, the batches they form, and the byte budget they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from playground.engine.lane import Lane
+from playground.engine.pool import Prefix, PrefixStore
+from playground.engine.seats import LoneSeat, OwnCacheSeat, UncachedSeat
+from playground.engine.slots import Slot, SlotBatch, fits_slots, token_bytes
+
+Seat = Slot | LoneSeat
+
+
+class Seating:
+    """The seats of the running lanes.
+
+    One pass more costs reading the weights once; padding costs reading keys and values of positions that
+    nobody needs. So lanes of different lengths share a batch as long as the padding is fewer bytes than the
+    weights, and part when it is more.
+    """
+
+    def __init__(self, model: Any, kv_bytes: int) -> None:
+        self.model = model
+        self.budget = kv_bytes
+        self.weight_bytes = sum(part.numel() * part.element_size() for part in model.parameters())
+        self.batched = fits_slots(model)
+        self.token_bytes = token_bytes(model.config, model.dtype) if self.batched else 0
+        self.batches: list[SlotBatch] = []
+        self.prefixes = PrefixStore()
+        self.seats: dict[Lane, Seat] = {}
+        self.by_slot: dict[Slot, Lane] = {}
+
+    # -- room -------------------------------------------------------------------------------------
+
+    def needed(self, lane: Lane) -> int:
+        """Bytes that the lane's row may come to."""
+        if not lane.request.cache:
+            return 0
+        return self.needed_for(len(lane.prompt_ids), lane.request.params.max_tokens, lane.model.context)
+
+    def needed_for(self, prompt: int, answer: int, context: int | None) -> int:
+        """Bytes of a row of `prompt` and at most `answer` tokens in a model of `context` positions."""
+        longest = prompt + answer if context is None else min(prompt + answer, context)
+        return longest * self.token_bytes
+
+    def has_room(self, lane: Lane) -> bool:
+        taken = sum(self.needed(other) for other in self.seats)
+        return not self.seats or taken + self.needed(lane) <= self.budget
+
+    def _room_for_prefixes(self) -> int:
+        return max(0, self.budget - sum(batch.total_bytes for batch in self.batches))
+
+    # -- coming -----------------------------------------------------------------------------------
+
+    def shares_more_with(self, lane: Lane, reading: list[Lane]) -> bool:
+        """Whether a lane that is still being read will soon hold more of its prefix than anyone now."""
+        if not self._reuses(lane):
+            return False
+        ids = np.asarray(lane.ids)
+        _, now = self._longest(ids)
+        soon = [Prefix(np.asarray(other.ids), [], []).shared(ids) for other in reading if other.request.reuse]
+        return max(soon, default=0) > now + 1
+
+    def _reuses(self, lane: Lane) -> bool:
+        return self.batched and lane.request.cache and lane.request.reuse
+
+    def _longest(self, ids: np.ndarray) -> tuple[Prefix | None, int]:
+        live = [
+            Prefix(np.asarray(lane.ids[: seat.length]), seat.snapshot(seat.length), lane.scores)
+            for lane, seat in self.seats.items()
+            if isinstance(seat, Slot) and seat.length
+        ]
+        return self.prefixes.longest(ids, live)
+
+    def sit(self, lane: Lane) -> None:
+        """Give the lane a seat, with the longest prefix that is at hand and leaves no number out."""
+        seat: Seat
+        if not lane.request.cache:
+            seat = UncachedSeat(self.model)
+        elif not self.batched:
+            seat = OwnCacheSeat(self.model)
+        else:
+            seat = self._slot(lane)
+        self.seats[lane] = seat
+        if isinstance(seat, Slot):
+            self.by_slot[seat] = lane
+
+    def _slot(self, lane: Lane) -> Slot:
+        prefix, shared = None, 0
+        if self._reuses(lane):
+            prefix, shared = self._longest(np.asarray(lane.ids))
+        reused = min(shared, lane.first_missing_row())
+        if reused == shared and 0 < reused < len(lane.prompt_ids):
+            reused -= 1  # the score of the first prompt token that is not shared needs the row before it
+        batch = SlotBatch(self.model.config, capacity=len(lane.ids) + 1)
+        if prefix is None or reused == 0:
+            return batch.add()
+        known = min(shared, len(lane.prompt_ids))
+        lane.scores[:known] = prefix.scores[:known]
+        lane.reused = min(reused, len(lane.prompt_ids))
+        return batch.add(prefix.states, reused)
+
+    def join(self, lane: Lane) -> None:
+        """The lane has read its ids: from now on it decodes in a batch with others where that pays."""
+        seat = self.seats[lane]
+        if not isinstance(seat, Slot):
+            return
+        for batch in self.batches:
+            lengths = [*(slot.length for slot in batch.slots), seat.length]
+            if self._pays(lengths):
+                batch.adopt(seat)
+                return
+        self.batches.append(seat.batch)
+
+    def _pays(self, lengths: list[int]) -> bool:
+        padding = len(lengths) * max(lengths) - sum(lengths)
+        return padding * self.token_bytes <= self.weight_bytes
+
+    # -- going ------------------------------------------------------------------------------------
+
+    def leave(self, lane: Lane, *, broken: bool = False) -> None:
+        """Give the seat back; what was read stays as a prefix for others, unless it may be `broken`."""
+        seat = self.seats.pop(lane)
+        if not isinstance(seat, Slot):
+            return
+        del self.by_slot[seat]
+        if seat.length and not broken:
+            states = seat.snapshot(seat.length)
+            room = self._room_for_prefixes()
+            self.prefixes.keep(lane.ids[: seat.length], states, lane.scores[: seat.length], room)
+        batch = seat.batch
+        batch.remove(seat, clear=broken)
+        if batch in self.batches and not batch.slots:
+            self.batches.remove(batch)
+        self._merge()
+
+    def settle(self) -> None:
+        """After a pass: part rows whose lengths have grown too far apart; keep inside the budget."""
+        for batch in list(self.batches):
+            while len(batch.slots) > 1 and not self._pays([slot.length for slot in batch.slots]):
+                longest = max(batch.slots, key=lambda slot: slot.length)
+                alone = SlotBatch(self.model.config, capacity=longest.length + 1)
+                alone.adopt(longest)
+                self.batches.append(alone)
+        self.prefixes.shrink(self._room_for_prefixes())
+
+    def _merge(self) -> None:
+        """Two batches that fit become one, with twice the margin so that they do not part again at once."""
+        for batch in list(self.batches):
+            for other in self.batches:
+                lengths = [slot.length for slot in (*batch.slots, *other.slots)]
+                if other is not batch and self._pays(lengths * 2):
+                    for slot in list(batch.slots):
+                        other.adopt(slot)
+                    self.batches.remove(batch)
+                    break
