@@ -58,10 +58,9 @@ class Ranking:
 
     def places(self, ids: Ids) -> Ids:
         """The place in the order, from 0, of each of `ids`."""
-        place_of = np.full(len(self), -1)
-        place_of[self._head] = np.arange(len(self._head))
-        places = place_of[ids]
-        for index in np.flatnonzero(places < 0):
+        found = ids[:, None] == self._head[: 4 * _FIRST]
+        places = found.argmax(axis=1)
+        for index in np.flatnonzero(~found.any(axis=1)):
             token_id, value = ids[index], self._values[ids[index]]
             ahead = np.count_nonzero(self._values > value)
             places[index] = ahead + np.count_nonzero(self._values[:token_id] == value)

@@ -61,7 +61,8 @@ class Row:
 
     logits   (vocab,) float64, the model's float32 logits exactly; never changed
     scores   (vocab,) float64, what the stages made of them; minus infinity cannot be picked
-    weights  (vocab,) float64, exp(score − best score), from temperature on
+    shifted  (vocab,) float64, score − best score, not under −1000; of the logits until temperature
+    weights  (vocab,) float64, exp(shifted)
     part     the ids kept so far in order, or `slice(None)` while no filter has cut any
     """
 
@@ -77,11 +78,11 @@ class Row:
             )
         if top == -np.inf:
             raise NoTokenLeft("no token is left to pick: the model excluded every one")
-        shifted = logits - top
-        self.raw_weights = np.exp(shifted)
+        self.shifted = below(logits, top)
+        self.weights = self.raw_weights = np.exp(self.shifted)
         self.raw_total = float(self.raw_weights.sum())
         self.log_total = top + float(np.log(self.raw_total))
-        self.raw_entropy = entropy(self.raw_weights, shifted, self.raw_total)
+        self.raw_entropy = entropy(self.raw_weights, self.shifted, self.raw_total)
         self.excluded: dict[int, tuple[str, str]] = {}
         self.cuts: list[Cut] = []
         self.kept, self.mass, self.greedy = len(logits), 1.0, False
@@ -124,8 +125,9 @@ class Row:
         self.ranking = Ranking(self.scores)
         # Dividing does not change the order, so one ranking may serve for the raw ranks too.
         self.raw_ranking = self.ranking if untouched else Ranking(self.logits)
-        self.shifted = self.scores - self.scores.max()
-        self.weights = self.raw_weights if self.scores is self.logits else np.exp(self.shifted)
+        if self.scores is not self.logits:
+            self.shifted = below(self.scores, float(self.scores.max()))
+            self.weights = np.exp(self.shifted)
         self.part: slice | Ids = slice(None)
         self.low, self.high = 0, self.kept
         self.total = float(self.weights.sum())
@@ -149,10 +151,15 @@ class Row:
         return np.flatnonzero(self.scores > -np.inf) if isinstance(self.part, slice) else self.part
 
 
+def below(scores: Floats, top: float) -> Floats:
+    """How far below `top` each score lies, at most 1000: no weight is left there and 0 × −1000 is 0."""
+    shifted = scores - top
+    return np.maximum(shifted, -1000.0, out=shifted)
+
+
 def entropy(weights: Floats, shifted: Floats, total: float) -> float:
     """Entropy in nats of weights/total, where weights = exp(shifted) and shifted ≤ 0."""
-    # Below −745 a weight is 0 and its term too; the bound only keeps 0 × infinity away.
-    return max(0.0, float(np.log(total)) - float(weights @ np.maximum(shifted, -1e3)) / total)
+    return max(0.0, float(np.log(total)) - float(weights @ shifted) / total)
 
 
 def percent(share: float) -> str:
@@ -293,15 +300,13 @@ def typical_p(row: Row, params: SamplingParams) -> Effect:
     cutoff = float(distance[nearest.head(count)[count - 1]])
     low = row.low + int(np.count_nonzero((distance > cutoff) & (surprise < mean)))
     high = low + int(np.count_nonzero(distance <= cutoff))
-    row.keep(
-        "typical_p",
-        low,
-        high,
-        lambda token_id: (
-            f"its surprise of {log_total - row.shifted[token_id]:.3g} nats is further than {cutoff:.3g} "
-            f"from the entropy, {mean:.3g}"
-        ),
-    )
+    log_top = float(row.scores.max()) + log_total
+
+    def explain(token_id: int) -> str:
+        own = log_top - float(row.scores[token_id])
+        return f"its surprise of {own:.3g} nats is not within {cutoff:.3g} of the entropy, {mean:.3g}"
+
+    row.keep("typical_p", low, high, explain)
     return Effect(f"{params.typical_p:g}", cutoff)
 
 
