@@ -56,13 +56,15 @@ class Vocabulary:
         shared = getattr(tokenizer, "backend_tokenizer", None)
         if not isinstance(shared, Tokenizer):
             raise ValueError("this model's tokenizer has no fast form, which the playground needs")
-        saved = shared.to_str()
         self.tokenizer = tokenizer
         self.size = size
-        self.backend = Tokenizer.from_str(saved)
-        self.backend.no_truncation()
-        self.backend.no_padding()
-        self.spec: dict[str, Any] = json.loads(saved)
+        saved: dict[str, Any] = json.loads(shared.to_str())
+        # Truncation and padding may be on because somebody else asked for them; what the post-processor adds
+        # is added here on purpose or not at all, and its trimmed offsets are of no use.
+        self.spec = {**saved, "truncation": None, "padding": None, "post_processor": None}
+        self.backend = Tokenizer.from_str(json.dumps(self.spec))
+        self.prefix_ids = self._prefix(shared.post_processor)
+        self.renamed: dict[frozenset[int], Any] = {}  # copies that `encode` makes and keeps
         self.rules = read_rules(self.spec)
         added = tokenizer.added_tokens_decoder
         self._added = {int(key): (token.content, token.normalized) for key, token in added.items()}
@@ -70,10 +72,26 @@ class Vocabulary:
         self._bytes: dict[int, bytes] = {}
         self._visible: dict[int, str] = {}
 
+    def _prefix(self, post_processor: Any) -> list[int]:
+        """The ids that the tokenizer puts before a text: [bos], or nothing."""
+        if post_processor is None:
+            return []
+        bare = self.encoding("a")
+        full = list(post_processor.process(bare, None, True).ids)
+        starts = range(len(full) - len(bare.ids) + 1)
+        return next((full[:at] for at in starts if full[at : at + len(bare.ids)] == bare.ids), [])
+
     @property
     def bos_id(self) -> int | None:
         token_id = self.tokenizer.bos_token_id
         return int(token_id) if isinstance(token_id, int) else None
+
+    @property
+    def unknown_id(self) -> int | None:
+        """The id that stands for whatever the vocabulary lacks, if there is one."""
+        piece = self.spec["model"].get("unk_token")
+        unigram = self.spec["model"].get("unk_id")
+        return unigram if piece is None else self.backend.token_to_id(piece)
 
     @property
     def added(self) -> dict[int, str]:
