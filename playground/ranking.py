@@ -58,7 +58,7 @@ class Ranking:
 
     def places(self, ids: Ids) -> Ids:
         """The place in the order, from 0, of each of `ids`."""
-        found = ids[:, None] == self._head[: 4 * _FIRST]
+        found = ids[:, None] == self.head(1)[: 4 * _FIRST]
         places = found.argmax(axis=1)
         for index in np.flatnonzero(~found.any(axis=1)):
             token_id, value = ids[index], self._values[ids[index]]
