@@ -1,0 +1,40 @@
+"""The web playground: `python app.py`, then http://127.0.0.1:7860."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# `gradio app.py` runs this file again after every change, having forgotten all modules of this folder. The
+# model must stay, and with it the modules whose types it speaks.
+if "KEPT" in globals():
+    sys.modules.update(KEPT)  # type: ignore[has-type]  # noqa: F821
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+from playground.settings import read_settings
+
+if "KEPT" not in globals():
+    settings = read_settings(sys.argv[1:])
+
+from playground.ui.api import health_route
+from playground.ui.host import Host, load_engine
+from playground.ui.page import build, launch_options
+from playground.ui.run import Server
+from playground.ui.seats import Seats
+
+if "KEPT" not in globals():
+    host = Host(lambda progress: load_engine(settings, progress))
+
+server = Server(host, Seats(settings.max_lanes), settings)
+demo = build(server)
+KEPT = {name: m for name, m in sys.modules.items() if name.startswith("playground") and ".ui" not in name}
+
+if __name__ == "__main__":
+    demo.launch(
+        server_name=settings.host,
+        server_port=settings.port or None,
+        share=settings.share,
+        app_kwargs={"routes": [health_route(server)]},
+        **launch_options(),
+    )

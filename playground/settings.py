@@ -1,0 +1,104 @@
+"""Settings of the server: flags of app.py, or the same as environment variables PLAYGROUND_*.
+
+A flag wins over the environment, the environment over the default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, NoReturn
+
+PREFIX = "PLAYGROUND_"
+
+
+def _setting(default: Any, help: str, low: int | None = None, high: int | None = None) -> Any:
+    return field(default=default, metadata={"help": help, "low": low, "high": high})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How this server runs. A bad value raises ValueError that names the setting and the allowed range."""
+
+    model: str | None = _setting(None, "hub id, folder or GGUF file; the bundled model if not given")
+    device: str = _setting("auto", "auto, cpu, cuda, cuda:1, mps …")
+    dtype: str = _setting("auto", "auto, float32, bfloat16 or float16")
+    host: str = _setting("127.0.0.1", "address to listen on; 0.0.0.0 for all")
+    port: int = _setting(7860, "port to listen on; 0 for any free one", 0, 65535)
+    share: bool = _setting(False, "also make a public link through Gradio's tunnel")
+    max_lanes: int = _setting(8, "most runs decoded at once", 1, 256)
+    max_prompt_tokens: int = _setting(8192, "longest prompt", 1, 1_000_000)
+    max_new_tokens: int = _setting(1024, "most new tokens of one run", 1, 1_000_000)
+    kv_mb: int = _setting(1024, "memory for keys and values, in MB", 1, 1_000_000)
+    logits_pool_mb: int = _setting(256, "memory for full rows of logits, in MB", 0, 1_000_000)
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            low, high = item.metadata["low"], item.metadata["high"]
+            if low is not None and not low <= value <= high:
+                raise ValueError(f"{_flag(item)} must be in [{low}, {high}], got {value}")
+        if not re.fullmatch(r"auto|cpu|mps|(cuda|xpu|npu)(:\d{1,3})?", self.device):
+            raise ValueError(f"--device must be auto, cpu, cuda, cuda:N or mps, got {self.device!r:.80}")
+        if self.dtype not in ("auto", "float32", "bfloat16", "float16"):
+            raise ValueError(f"--dtype must be auto, float32, bfloat16 or float16, got {self.dtype!r:.80}")
+
+
+def read_settings(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Settings from flags and environment. Wrong ones end the program with one sentence and code 2."""
+    parser = _Parser(
+        prog="app.py",
+        description="Token Playground: see how a language model picks every token.",
+        epilog=f"Every flag can be given as an environment variable: --max-lanes as {PREFIX}MAX_LANES.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
+    )
+    for item in fields(Settings):
+        options: dict[str, Any] = {"help": item.metadata["help"], "default": item.default}
+        if item.type == "bool":
+            options["action"] = argparse.BooleanOptionalAction
+        elif item.type == "int":
+            options["type"] = int
+        parser.add_argument(_flag(item), **options)
+    try:
+        parser.set_defaults(**_from_environment(environment))
+        return Settings(**vars(parser.parse_args(arguments)))
+    except ValueError as error:
+        parser.exit(2, f"{error}\n")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{message}; see app.py --help\n")
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    values = {}
+    for item in fields(Settings):
+        name = PREFIX + item.name.upper()
+        text = environment.get(name, "").strip()
+        if text:
+            values[item.name] = _read(name, text, item.type)
+    return values
+
+
+def _read(name: str, text: str, kind: Any) -> Any:
+    if kind == "bool":
+        words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+        if text.lower() not in words:
+            raise ValueError(f"{name} must be true or false, got {text!r:.80}")
+        return words[text.lower()]
+    if kind == "int":
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueError(f"{name} must be a whole number, got {text!r:.80}") from None
+    return text
+
+
+def _flag(item: Field[Any]) -> str:
+    assert item.default is not MISSING
+    return "--" + item.name.replace("_", "-")

@@ -1,0 +1,182 @@
+"""The HTTP API with stable names, and the health endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import gradio as gr
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from playground.trace import Prompt, PromptToken, SamplingParams, Segment, event_record
+from playground.ui.host import Engine, NoEngine
+from playground.ui.run import MOST_CHARACTERS, Server, sentence
+
+ROLES = ("system", "user", "assistant", "tool", "developer")
+MOST_MESSAGES = 1000
+
+
+def add_api(server: Server) -> None:
+    """Register the endpoints on the page being built."""
+
+    async def generate_events(messages_json: str, params_json: str = "{}") -> AsyncIterator[dict[str, Any]]:
+        """Stream a run: one record {"event": "prompt" | "token" | "end", …} at a time.
+
+        `messages_json`: a list of {"role", "content"}, or a string of raw text. `params_json`: settings.
+        """
+        try:
+            said, params = read_messages(messages_json), server.check(read_params(params_json))
+            engine = await server.host.engine()
+            prompt = await server.prompt(engine, said)
+            async with server.seats.seat(), aclosing(server.events(engine, prompt, params)) as events:
+                async for event in events:
+                    yield event_record(event)
+        except (ValueError, NoEngine) as error:
+            raise gr.Error(sentence(error), print_exception=False) from None
+
+    async def tokenize(text: str) -> list[dict[str, Any]]:
+        """The tokens of a text: id, bytes in hex, visible form, whether it is a control token."""
+        try:
+            engine = await server.host.engine()
+            ids = await asyncio.to_thread(engine.vocabulary.encode, _bounded(text))
+        except (ValueError, NoEngine) as error:
+            raise gr.Error(sentence(error), print_exception=False) from None
+        words = engine.vocabulary
+        return [
+            {
+                "id": token_id,
+                "bytes": words.bytes_of(token_id).hex(),
+                "text": words.visible(token_id),
+                "special": words.is_special(token_id),
+            }
+            for token_id in ids
+        ]
+
+    async def render(messages_json: str) -> dict[str, Any]:
+        """Messages to the prompt that the model reads: text, segments, tokens."""
+        try:
+            said = read_messages(messages_json)
+            return event_record(await server.prompt(await server.host.engine(), said))
+        except (ValueError, NoEngine) as error:
+            raise gr.Error(sentence(error), print_exception=False) from None
+
+    async def redistribute(
+        prompt_ids: list[int], answer_ids: list[int], step: int, params_json: str = "{}"
+    ) -> dict[str, Any]:
+        """One step of an answer under other settings, as the token record that the run would have had."""
+        try:
+            params = server.check(read_params(params_json))
+            engine = await server.host.engine()
+            prompt = prompt_of_ids(engine, prompt_ids, server.settings.max_prompt_tokens)
+            known = _answer(engine, answer_ids, step, server.settings.max_new_tokens)
+            replay = SamplingParams(seed=params.seed or 0, max_tokens=len(known), ignore_eos=True)
+            async with server.seats.seat():
+                trace = await asyncio.to_thread(engine.run, prompt, replay, forced=known)
+                moved = await asyncio.to_thread(engine.redistribute, trace, step=step, params=params)
+            return event_record(moved)
+        except (ValueError, NoEngine) as error:
+            raise gr.Error(sentence(error), print_exception=False) from None
+
+    free: dict[str, Any] = {"concurrency_limit": None}
+    gr.api(generate_events, api_name="generate", **free)
+    gr.api(tokenize, api_name="tokenize", **free)
+    gr.api(render, api_name="render", **free)
+    gr.api(redistribute, api_name="redistribute", **free)
+
+
+def health_route(server: Server) -> Route:
+    """GET /health: whether the model is there, and how busy it is."""
+
+    async def health(request: Request) -> JSONResponse:
+        engine, seats = server.host.ready, server.seats
+        return JSONResponse(
+            {
+                "ready": engine is not None,
+                "model": engine.info.name if engine else None,
+                "error": server.host.failure,
+                "running": seats.taken,
+                "waiting": seats.waiting,
+                "free": seats.free,
+            }
+        )
+
+    return Route("/health", health)
+
+
+def read_messages(text: str) -> list[dict[str, str]] | str:
+    """Messages, or raw text, from a stranger's JSON. Raises ValueError in a sentence."""
+    said = _json(text, "messages_json")
+    if isinstance(said, str):
+        return said
+    if not isinstance(said, list) or not 1 <= len(said) <= MOST_MESSAGES:
+        raise ValueError(f"messages_json must be a string, or a list of 1 to {MOST_MESSAGES} messages")
+    for index, message in enumerate(said):
+        if not isinstance(message, dict) or set(message) != {"role", "content"}:
+            raise ValueError(f"message {index} must be an object with the fields role and content")
+        if message["role"] not in ROLES:
+            raise ValueError(f"message {index} has the role {message['role']!r:.80}, not one of {', '.join(ROLES)}")
+        if not isinstance(message["content"], str):
+            raise ValueError(f"the content of message {index} must be a string")
+    return said
+
+
+def read_params(text: str) -> SamplingParams:
+    """Settings from a stranger's JSON. Raises ValueError in a sentence."""
+    return SamplingParams.from_dict(_json(text or "{}", "params_json"))
+
+
+def prompt_of_ids(engine: Engine, ids: Any, most: int) -> Prompt:
+    """A prompt that is exactly these ids. Raises ValueError in a sentence."""
+    ids = _ids(engine, ids, "prompt_ids", most)
+    words = engine.vocabulary
+    data = [words.bytes_of(token_id) for token_id in ids]
+    edges, text, seen = [0], "", b""
+    for part in data:
+        seen += part
+        edges.append(len(seen.decode("utf-8", "ignore")))
+    text = seen.decode("utf-8", "replace")
+    tokens = tuple(
+        PromptToken(
+            place, token_id, data[place], min(edges[place], len(text)), min(edges[place + 1], len(text)), 0,
+            words.is_special(token_id), None, None,
+        )
+        for place, token_id in enumerate(ids)
+    )  # fmt: skip
+    return Prompt(text, (Segment("raw", 0, len(text), False),), tokens, tuple(ids), None)
+
+
+def _answer(engine: Engine, ids: Any, step: Any, most: int) -> list[int]:
+    answer = _ids(engine, ids, "answer_ids", most)
+    if type(step) is not int or not 0 <= step < len(answer):
+        raise ValueError(f"step must be a whole number from 0 to {len(answer) - 1}, got {step!r:.80}")
+    return answer[: step + 1]
+
+
+def _ids(engine: Engine, ids: Any, name: str, most: int) -> list[int]:
+    size = engine.vocabulary.size
+    if not isinstance(ids, list) or not 1 <= len(ids) <= most:
+        raise ValueError(f"{name} must be a list of 1 to {most} token ids")
+    for token_id in ids:
+        if type(token_id) is not int or not 0 <= token_id < size:
+            raise ValueError(f"{name} must hold ids from 0 to {size - 1}, got {token_id!r:.80}")
+    return ids
+
+
+def _bounded(text: Any) -> str:
+    if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+        raise ValueError(f"a text must be a string of at most {MOST_CHARACTERS:,} characters")
+    return text
+
+
+def _json(text: Any, name: str) -> Any:
+    try:
+        return json.loads(_bounded(text))
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name} is not valid JSON: {error}") from None

@@ -1,0 +1,111 @@
+"""The engine of this server: loaded in a thread of its own, so that the page is served first."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from playground.settings import Settings
+from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep, Trace
+
+Progress = Callable[[str, float], None]  # what is being done, and the share of it from 0 to 1
+
+
+class Words(Protocol):
+    """What the page needs of a vocabulary."""
+
+    size: int
+
+    def bytes_of(self, token_id: int) -> bytes: ...
+    def visible(self, token_id: int) -> str: ...
+    def is_special(self, token_id: int) -> bool: ...
+    def encode(self, text: str) -> list[int]: ...
+
+
+class Engine(Protocol):
+    """What the page needs of an engine."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+    @property
+    def vocabulary(self) -> Words: ...
+    def chat(self, messages: Any) -> Prompt: ...
+    def raw(self, text: str) -> Prompt: ...
+    def stream(self, prompt: Prompt, params: Any, *, forced: Sequence[int] = ()) -> Iterator[Event]: ...
+    def run(self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = ()) -> Trace: ...
+    def redistribute(self, trace: Trace, *, step: int, params: SamplingParams) -> TokenStep: ...
+
+
+class NoEngine(Exception):
+    """The model could not be loaded: one sentence."""
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How far the load is."""
+
+    text: str
+    share: float  # from 0 to 1
+
+
+class Host:
+    """Starts loading at once; `engine()` waits for it. Nothing of a visitor is kept here."""
+
+    def __init__(self, load: Callable[[Progress], Engine]) -> None:
+        self._load = load
+        self._ready: Engine | None = None
+        self._failure: str | None = None
+        self._loading = Loading("Starting", 0.0)
+        threading.Thread(target=self._work, name="load the model", daemon=True).start()
+
+    @property
+    def ready(self) -> Engine | None:
+        return self._ready
+
+    @property
+    def failure(self) -> str | None:
+        return self._failure
+
+    @property
+    def loading(self) -> Loading:
+        return self._loading
+
+    async def engine(self, told: Callable[[Loading], None] = lambda loading: None) -> Engine:
+        """The engine, once it is there. `told` hears how far it is. Raises NoEngine if the load failed."""
+        last = None
+        while self._ready is None:
+            if self._failure is not None:
+                raise NoEngine(self._failure)
+            if self._loading is not last:
+                last = self._loading
+                told(last)
+            await asyncio.sleep(0.1)
+        return self._ready
+
+    def _work(self) -> None:
+        try:
+            self._ready = self._load(self._note)
+        except Exception as error:
+            self._failure = str(error) or type(error).__name__
+
+    def _note(self, text: str, share: float) -> None:
+        self._loading = Loading(text, share)
+
+
+def load_engine(settings: Settings, progress: Progress) -> Engine:
+    """The engine that the settings ask for. Imports torch, which takes seconds: call it off the main thread."""
+    progress("Starting", 0.0)
+    from playground.engine.local import LocalEngine
+    from playground.engine.models import load_model
+
+    loaded = load_model(settings.model, device=settings.device, dtype=settings.dtype, progress=progress)
+    engine: Engine = LocalEngine(
+        loaded,
+        max_lanes=settings.max_lanes,
+        kv_mb=settings.kv_mb,
+        logits_pool_mb=settings.logits_pool_mb,
+    )
+    return engine

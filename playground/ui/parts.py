@@ -1,0 +1,61 @@
+"""The two components of our own: the header and the board.
+
+Both are static templates that never mention the value, filled by JavaScript: text of a model or a person
+reaches the page as text nodes only. The scripts are small files under strip/, joined here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+STRIP = Path(__file__).parent / "strip"
+PURE = ("numbers", "text", "records", "color", "decision", "meters")  # need no page
+VIEWS = ("dom", "chips", "popover", "inspector", "lane", "board")
+
+
+def script(*names: str) -> str:
+    return "\n".join((STRIP / f"{name}.js").read_text(encoding="utf-8") for name in names)
+
+
+def styles() -> str:
+    """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
+    return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in ("theme", "page", "board"))
+
+
+class _Part(gr.HTML):
+    """A component whose value is a JSON string that its own JavaScript reads."""
+
+    def __init__(self, template: str, javascript: str, **kwargs: Any) -> None:
+        super().__init__(
+            html_template=(STRIP / f"{template}.html").read_text(encoding="utf-8"),
+            js_on_load=javascript,
+            apply_default_css=False,
+            **kwargs,
+        )
+
+    def preprocess(self, payload: Any) -> None:
+        return None  # the page never sends it back
+
+    def postprocess(self, value: str | None) -> str | None:
+        return value
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "string", "description": "operations of the board, as JSON"}
+
+
+class Board(_Part):
+    """Prompt strip, answer strip, popover, plain text, meters and inspector."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        javascript = script(*PURE, *VIEWS) + "\nstartBoard(element, props, watch);"
+        super().__init__("board", javascript, **kwargs)
+
+
+class Header(_Part):
+    """Name of the page, the model and its state, light or dark."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("header", script("dom", "header") + "\nstartHeader(element, props, watch);", **kwargs)

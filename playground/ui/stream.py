@@ -1,0 +1,161 @@
+"""From an engine's blocking iterator to messages for the board, at most 25 a second.
+
+A press of Generate is an asyncio task that posts operations to an outbox, and a generator that carries them
+to the page. Stop, a newer run and a closed tab all cancel the task; nothing else needs to know why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from playground.trace import Event, TokenStep
+from playground.ui.records import Op, Recorder
+
+INTERVAL = 0.04  # seconds between two updates of the page: at most 25 a second
+
+
+async def events_of(stream: Any) -> AsyncIterator[Event]:
+    """The events of a blocking engine iterator, read by a thread of its own.
+
+    Leaving this generator, by cancelling or closing, closes the iterator within one step: by the thread
+    that reads it, since a generator cannot be closed while it runs in another thread.
+    """
+    loop = asyncio.get_running_loop()
+    arrived: asyncio.Queue[Any] = asyncio.Queue()
+    left = threading.Event()
+
+    def deliver(item: Any) -> None:
+        try:
+            loop.call_soon_threadsafe(arrived.put_nowait, item)
+        except RuntimeError:  # the server is gone
+            left.set()
+
+    def read() -> None:
+        ending: Any = None
+        try:
+            for event in stream:
+                if left.is_set():
+                    break
+                deliver(event)
+        except Exception as error:
+            ending = error
+        finally:
+            stream.close()
+            deliver(_End(ending))
+
+    threading.Thread(target=read, name="read a run", daemon=True).start()
+    try:
+        while not isinstance(item := await arrived.get(), _End):
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        left.set()
+
+
+class _End:
+    def __init__(self, error: Exception | None) -> None:
+        self.error = error
+
+
+class Outbox:
+    """Operations on their way to the page. Steps are kept as they are and written when they leave."""
+
+    def __init__(self) -> None:
+        self.recorder: Recorder | None = None
+        self._items: list[Op | TokenStep] = []
+        self._any = asyncio.Event()
+        self._closed = False
+
+    def post(self, item: Op | TokenStep) -> None:
+        self._items.append(item)
+        self._any.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._any.set()
+
+    async def collect(self) -> list[Op]:
+        """What has gathered since the last call; waits for something; empty when nothing more will come."""
+        await self._any.wait()
+        items, self._items = self._items, []
+        if not self._closed:
+            self._any.clear()
+        return self._written(items)
+
+    def _written(self, items: list[Op | TokenStep]) -> list[Op]:
+        """Operations in order; neighbouring steps of one lane become one operation."""
+        ops: list[Op] = []
+        steps: list[TokenStep] = []
+
+        def write_steps() -> None:
+            if steps:
+                assert self.recorder is not None
+                ops.append(self.recorder.tokens(steps[0].lane, steps))
+                steps.clear()
+
+        for item in items:
+            if isinstance(item, TokenStep):
+                if steps and steps[0].lane != item.lane:
+                    write_steps()
+                steps.append(item)
+            else:
+                write_steps()
+                ops.append(item)
+        write_steps()
+        return ops
+
+
+class Session:
+    """What the server keeps for one open page: its latest run, to be able to end it."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, task: asyncio.Task[None]) -> int:
+        """A run begins and the one before ends. Returns its number: larger than any before in this tab,
+        also when the server was started anew in between."""
+        self.stop()
+        self._task = task
+        self._number = max(self._number + 1, int(time.time() * 1000))
+        return self._number
+
+    def stop(self) -> None:
+        """End the run, if one is going. Harmless otherwise."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+
+async def messages(session: Session, work: Callable[[Outbox], Awaitable[None]]) -> AsyncIterator[str]:
+    """Run `work` and yield what it posts, as the JSON messages that the board reads.
+
+    Each message has the run's number, so that late ones of an older run are dropped, and its own, since
+    Gradio sends the last one twice.
+    """
+    outbox = Outbox()
+
+    async def run() -> None:
+        try:
+            await work(outbox)
+        finally:
+            outbox.close()
+
+    task = asyncio.ensure_future(run())
+    run_number = session.begin(task)
+    count = 0
+    try:
+        while ops := await outbox.collect():
+            count += 1
+            yield json.dumps({"run": run_number, "n": count, "ops": ops}, separators=(",", ":"))
+            await asyncio.sleep(INTERVAL)
+        if task.done() and not task.cancelled():
+            task.result()  # a mistake of ours is raised, not lost
+    finally:
+        task.cancel()

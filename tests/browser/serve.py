@@ -1,0 +1,31 @@
+"""A server with the fake engine, for the browser tests: `python -m tests.browser.serve PORT [step_s] [name]`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+from playground.settings import Settings
+from playground.ui.api import health_route
+from playground.ui.host import Host
+from playground.ui.page import build, launch_options
+from playground.ui.run import Server
+from playground.ui.seats import Seats
+from tests.ui.fake_engine import FakeEngine
+
+
+def main(port: int, step_s: float = 0.02, name: str = "Fake-12M") -> None:
+    engine = FakeEngine(step_s=step_s, name=name)
+    server = Server(Host(lambda progress: engine), Seats(2), Settings(port=port, max_lanes=2))
+    build(server).launch(
+        server_name="127.0.0.1",
+        server_port=port,
+        app_kwargs={"routes": [health_route(server)]},
+        **launch_options(),
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:4])
