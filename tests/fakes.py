@@ -33,6 +33,9 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
+from playground.engine.describe import describe
+from playground.engine.models import Loaded
+
 IM_START, IM_END, END_OF_TEXT = 256, 257, 258
 VOCABULARY = 259  # rows that the byte tokenizer needs
 CHATML = (
@@ -164,6 +167,12 @@ def tiny_mamba(vocab: int = VOCABULARY, *, layers: int = 2, seed: int = 0) -> Ma
         bos_token_id=None, eos_token_id=None, pad_token_id=None,
     )  # fmt: skip
     return _made(MambaForCausalLM, config, seed)
+
+
+def loaded(model: Any, tokenizer: Any = None, *, name: str = "tiny") -> Loaded:
+    """`model` as the loader would hand it over, by default with the byte tokenizer."""
+    tokenizer = tokenizer or byte_tokenizer()
+    return Loaded(model, tokenizer, describe(model, tokenizer, name=name, sha256="0" * 64))
 
 
 def probabilities(wanted: Mapping[int, float], vocab: int = VOCABULARY) -> list[float]:

