@@ -32,7 +32,7 @@ class Settings:
     max_lanes: int = _setting(8, "most runs decoded at once", 1, 256)
     max_prompt_tokens: int = _setting(8192, "longest prompt", 1, 1_000_000)
     max_new_tokens: int = _setting(1024, "most new tokens of one run", 1, 1_000_000)
-    kv_mb: int = _setting(1024, "memory for keys and values, in MB", 1, 1_000_000)
+    kv_mb: int = _setting(2048, "memory for keys and values, in MB", 1, 1_000_000)
     logits_pool_mb: int = _setting(256, "memory for full rows of logits, in MB", 0, 1_000_000)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from playground.trace import Prompt, PromptToken, SamplingParams, Segment, event_record
+from playground.trace import SamplingParams, event_record
 from playground.ui.host import Engine, NoEngine
 from playground.ui.run import MOST_CHARACTERS, Server, sentence
 
@@ -70,14 +70,13 @@ def add_api(server: Server) -> None:
     ) -> dict[str, Any]:
         """One step of an answer under other settings, as the token record that the run would have had."""
         try:
-            params = server.check(read_params(params_json))
+            params, most = server.check(read_params(params_json)), server.settings.max_prompt_tokens
             engine = await server.host.engine()
-            prompt = prompt_of_ids(engine, prompt_ids, server.settings.max_prompt_tokens)
-            known = _answer(engine, answer_ids, step, server.settings.max_new_tokens)
-            replay = SamplingParams(seed=params.seed or 0, max_tokens=len(known), ignore_eos=True)
-            async with server.seats.seat():
-                trace = await asyncio.to_thread(engine.run, prompt, replay, forced=known)
-                moved = await asyncio.to_thread(engine.redistribute, trace, step=step, params=params)
+            context, answer = _ids(engine, prompt_ids, "prompt_ids", most), _ids(engine, answer_ids, "answer_ids", most)
+            if type(step) is not int or not 0 <= step < len(answer):
+                raise ValueError(f"step must be a whole number from 0 to {len(answer) - 1}, got {step!r:.80}")
+            async with server.seats.seat():  # it may take a pass through the model
+                moved = await asyncio.to_thread(engine.redistribute_ids, context, answer, step, params)
             return event_record(moved)
         except (ValueError, NoEngine) as error:
             raise gr.Error(sentence(error), print_exception=False) from None
@@ -128,33 +127,6 @@ def read_messages(text: str) -> list[dict[str, str]] | str:
 def read_params(text: str) -> SamplingParams:
     """Settings from a stranger's JSON. Raises ValueError in a sentence."""
     return SamplingParams.from_dict(_json(text or "{}", "params_json"))
-
-
-def prompt_of_ids(engine: Engine, ids: Any, most: int) -> Prompt:
-    """A prompt that is exactly these ids. Raises ValueError in a sentence."""
-    ids = _ids(engine, ids, "prompt_ids", most)
-    words = engine.vocabulary
-    data = [words.bytes_of(token_id) for token_id in ids]
-    edges, text, seen = [0], "", b""
-    for part in data:
-        seen += part
-        edges.append(len(seen.decode("utf-8", "ignore")))
-    text = seen.decode("utf-8", "replace")
-    tokens = tuple(
-        PromptToken(
-            place, token_id, data[place], min(edges[place], len(text)), min(edges[place + 1], len(text)), 0,
-            words.is_special(token_id), None, None,
-        )
-        for place, token_id in enumerate(ids)
-    )  # fmt: skip
-    return Prompt(text, (Segment("raw", 0, len(text), False),), tokens, tuple(ids), None)
-
-
-def _answer(engine: Engine, ids: Any, step: Any, most: int) -> list[int]:
-    answer = _ids(engine, ids, "answer_ids", most)
-    if type(step) is not int or not 0 <= step < len(answer):
-        raise ValueError(f"step must be a whole number from 0 to {len(answer) - 1}, got {step!r:.80}")
-    return answer[: step + 1]
 
 
 def _ids(engine: Engine, ids: Any, name: str, most: int) -> list[int]:

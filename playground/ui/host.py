@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from playground.settings import Settings
-from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep, Trace
+from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it from 0 to 1
 
@@ -34,9 +34,10 @@ class Engine(Protocol):
     def vocabulary(self) -> Words: ...
     def chat(self, messages: Any) -> Prompt: ...
     def raw(self, text: str) -> Prompt: ...
-    def stream(self, prompt: Prompt, params: Any, *, forced: Sequence[int] = ()) -> Iterator[Event]: ...
-    def run(self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = ()) -> Trace: ...
-    def redistribute(self, trace: Trace, *, step: int, params: SamplingParams) -> TokenStep: ...
+    def stream(self, prompt: Prompt, params: SamplingParams) -> Iterator[Event]: ...
+    def redistribute_ids(
+        self, prompt_ids: Sequence[int], answer_ids: Sequence[int], step: int, params: SamplingParams
+    ) -> TokenStep: ...
 
 
 class NoEngine(Exception):
@@ -102,10 +103,9 @@ def load_engine(settings: Settings, progress: Progress) -> Engine:
     from playground.engine.models import load_model
 
     loaded = load_model(settings.model, device=settings.device, dtype=settings.dtype, progress=progress)
-    engine: Engine = LocalEngine(
+    return LocalEngine(
         loaded,
         max_lanes=settings.max_lanes,
         kv_mb=settings.kv_mb,
         logits_pool_mb=settings.logits_pool_mb,
     )
-    return engine

@@ -51,7 +51,7 @@ def launch_options() -> dict[str, Any]:
 def _controls(server: Server) -> dict[str, Any]:
     """The left column; components by name."""
     made: dict[str, Any] = {}
-    with gr.Group(elem_classes="card"):
+    with gr.Column(elem_classes="card panel", min_width=0):
         made["mode"] = gr.Radio(
             [("Chat", "chat"), ("Raw text", "raw")], value="chat", show_label=False, elem_id="mode",
             elem_classes="segments", container=False,
@@ -66,7 +66,7 @@ def _controls(server: Server) -> dict[str, Any]:
         with gr.Row(elem_classes="buttons"):
             made["generate"] = gr.Button("Generate", variant="primary", elem_id="generate")
             made["stop"] = gr.Button("Stop", elem_id="stop")
-    with gr.Group(elem_classes="card"):
+    with gr.Column(elem_classes="card panel", min_width=0):
         made["preset"] = gr.Radio(
             list(PRESETS), value=DEFAULT, show_label=False, elem_id="preset", elem_classes="pills", container=False
         )

@@ -26,7 +26,6 @@ from playground.trace import (
     Segment,
     Stage,
     TokenStep,
-    Trace,
 )
 
 START, END = 0, 1
@@ -234,16 +233,11 @@ class FakeEngine:
             batch_lanes=1, kv_len=len(prompt.ids) + index, kv_bytes=(len(prompt.ids) + index) * 23040,
         )  # fmt: skip
 
-    def run(self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = (), **_: Any) -> Trace:
-        scored, *steps, finished = self.stream(prompt, params, forced=forced)
-        assert isinstance(scored, Prompt)
-        assert isinstance(finished, Finished)
-        made = tuple(step for step in steps if isinstance(step, TokenStep))
-        return Trace(1, "0" * 32, self.info, scored, params, made, finished, None, "2026-01-01T00:00:00Z")
-
-    def redistribute(self, trace: Trace, *, step: int, params: SamplingParams) -> TokenStep:
-        old = trace.steps[step]
-        return self._step(trace.prompt, params, step, old.token_id, params.seed or 0, ())
+    def redistribute_ids(
+        self, prompt_ids: Sequence[int], answer_ids: Sequence[int], step: int, params: SamplingParams
+    ) -> TokenStep:
+        prompt = Prompt("", (), (), tuple(prompt_ids), None)
+        return self._step(prompt, params, step, answer_ids[step], params.seed or 0, ())
 
 
 def _log_sum_exp(values: Sequence[float]) -> float:

@@ -20,11 +20,13 @@ function makeChip(token, laneName) {
 
 // Text of a chip: the blank before a word stays outside the colour, so that a line break leaves no stub.
 function fillChip(chip, token, piece, breaks) {
-  chip.classList.toggle('part', piece.part !== undefined);
-  if (piece.part !== undefined) {
-    const label = el('small', '', piece.part + '/' + (piece.parts || '…'));
+  const part = piece.part !== undefined;
+  chip.classList.toggle('part', part || piece.broken === true);
+  chip.title = piece.broken ? 'bytes that are no character' : !part ? ''
+    : piece.parts ? 'part ' + piece.part + ' of ' + flowing(piece.text) : 'part of a character that is not complete';
+  if (part || piece.broken) {
+    const label = part ? el('small', '', piece.part + '/' + (piece.parts || '…')) : null;
     chip.replaceChildren(el('span', 'ink', spacedHex(token.hex), label));
-    chip.title = piece.parts ? 'part of ' + flowing(piece.text) : 'part of a character that is not complete';
   } else if (piece.text === '') {
     chip.replaceChildren(el('span', 'ink unknown', 'id ' + token.id));
   } else {
@@ -38,7 +40,7 @@ function fillChip(chip, token, piece, breaks) {
 }
 
 function nameChip(chip, token, piece) {
-  const text = piece.part !== undefined ? 'bytes ' + spacedHex(token.hex) : "'" + flowing(piece.text) + "'";
+  const text = piece.part !== undefined || piece.broken ? 'bytes ' + spacedHex(token.hex) : "'" + flowing(piece.text) + "'";
   const numbers = token.prob === null ? [] : [percent(token.prob), 'rank ' + token.rank];
   const place = (token.prompt ? 'prompt token ' : 'token ') + (token.index + 1);
   chip.setAttribute('aria-label', [place, text, ...numbers].join(', '));
@@ -56,8 +58,14 @@ function paintChip(chip, token, lane, mode, role) {
 function blocksOf(segments, tokens) {
   const blocks = [];
   let waiting = []; // the template's tokens that open the next block
-  segments.forEach(([kind, added], segment) => {
-    const own = tokens.filter((token) => token.segment === segment);
+  const runs = []; // neighbouring segments of the template are one
+  for (const token of tokens) {
+    const [kind, added] = segments[token.segment];
+    const last = runs[runs.length - 1];
+    if (last && last.kind === kind && (kind === 'template' || last.segment === token.segment)) last.own.push(token);
+    else runs.push({ kind, added, segment: token.segment, own: [token] });
+  }
+  runs.forEach(({ kind, added, own }) => {
     if (kind !== 'template') {
       blocks.push({ kind, added: added === 1, tokens: waiting.concat(own) });
       waiting = [];

@@ -3,12 +3,26 @@
 const STAGE_NAMES = {
   logit_bias: 'bias', repetition_penalty: 'repetition penalty', presence_penalty: 'presence penalty',
   frequency_penalty: 'frequency penalty', banned: 'banned', bans: 'banned', min_tokens: 'min tokens',
-  temperature: 'temperature', top_k: 'top-k', top_p: 'top-p', min_p: 'min-p', typical_p: 'typical-p',
+  presence_frequency: 'penalties', model: 'the model', temperature: 'temperature', top_k: 'top-k', top_p: 'top-p', min_p: 'min-p', typical_p: 'typical-p',
   greedy: 'greedy',
 };
 
 function stageName(name) {
   return STAGE_NAMES[name] || name.replace(/_/g, ' ');
+}
+
+// Why a candidate was cut, with the numbers, as far as they can be told from what was sent.
+function reasonOf(step, candidate) {
+  const stage = step.stages.find((entry) => entry.name === candidate.removedBy);
+  if (candidate.removedBy === 'greedy') return 'temperature 0 takes only the likeliest';
+  if (candidate.removedBy === 'top_p' && stage) {
+    return 'the likelier ones already hold ' + percent(stage.cutoff) + ' of the needed ' + percent(Number(stage.setting));
+  }
+  if (candidate.removedBy === 'min_p' && stage) {
+    return 'it is under ' + percent(Number(stage.setting)) + ' of the likeliest, a floor of ' + percent(stage.cutoff);
+  }
+  if (candidate.removedBy === 'top_k' && stage) return 'rank ' + count(candidate.rank) + ' is not among the ' + stage.setting + ' likeliest';
+  return candidate.removedBy === null ? '' : 'cut by ' + stageName(candidate.removedBy) + (stage ? ' ' + stage.setting : '');
 }
 
 function ordinal(rank) {

@@ -15,10 +15,6 @@ function makeLane(index) {
   };
 }
 
-function ownText(step) {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(unhex(step.hex));
-}
-
 function extendLane(lane, steps, mode) {
   for (const step of steps) {
     const chip = makeChip(step, lane.index);
@@ -26,7 +22,7 @@ function extendLane(lane, steps, mode) {
     lane.chips.push(chip);
     lane.slowest = Math.max(lane.slowest, step.time);
     paintChip(chip, step, lane, mode, 'assistant');
-    const text = step.released === undefined ? ownText(step) : step.released;
+    const text = step.released === undefined ? decode(unhex(step.hex)) : step.released;
     lane.released += text.length;
     lane.plain.appendData(text);
   }

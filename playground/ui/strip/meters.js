@@ -17,7 +17,7 @@ function metersOf(run, lane) {
   const each = end.each != null ? end.each : mean(lane.steps.slice(1).map((step) => step.time));
   const used = run.prompt.length + lane.steps.length;
   return [
-    ['tokens read + written', count(run.prompt.length) + ' + ' + count(lane.steps.length)],
+    ['read + written', count(run.prompt.length) + ' + ' + count(lane.steps.length)],
     ['first token', milliseconds(firstTime)],
     ['per token', milliseconds(each)],
     ['context', count(used) + (run.context ? ' / ' + count(run.context) : '')],

@@ -10,14 +10,17 @@ function candidateRow(candidate, step, largest) {
     : el('span', 'why', stageName(candidate.removedBy));
   row.append(tokenName(candidate.text, candidate.special), bars, el('span', 'raw', percent(candidate.prob)), outcome);
   row.title = 'id ' + candidate.id + ' · rank ' + count(candidate.rank) + ' · logit '
-    + (candidate.logit === null ? '−∞' : candidate.logit.toFixed(3));
+    + (candidate.logit === null ? '−∞' : candidate.logit.toFixed(3))
+    + (candidate.removedBy === null ? '' : ' · ' + reasonOf(step, candidate));
   return row;
 }
 
 function othersRow(others, number, largest) {
   const bars = el('span', 'bars', bar('raw', others.prob / largest), bar('final', others.finalProb / largest));
-  return el('div', 'others', el('span', 'name', 'everything else (' + count(number) + ')'), bars,
+  const row = el('div', 'others', el('span', 'name', 'everything else'), bars,
     el('span', 'raw', percent(others.prob)), el('b', 'final', percent(others.finalProb)));
+  row.title = count(number) + ' tokens';
+  return row;
 }
 
 function distribution(step, vocabulary, most) {

@@ -22,6 +22,10 @@ function unhex(hex) {
   return bytes;
 }
 
+function decode(bytes) {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}
+
 function spacedHex(hex) {
   return hex.toUpperCase().replace(/(..)(?=.)/g, '$1 ');
 }
@@ -40,36 +44,49 @@ function characterLength(bytes, at) {
 }
 
 // Where tokens share characters. `tokens` is [{hex, special}] in reading order; the answer has one entry per
-// token: {text} for a token of whole characters, {part, parts, text} for one that shares a character with its
-// neighbours (text is that of the whole group), and {part, parts: null} while the character is incomplete.
+// token: {text} for a token of whole characters; {text, broken} if its bytes are no character at all;
+// {part, parts, text} for one that shares a character with its neighbours (text is that of the whole group);
+// and {part, parts: null} while the character is incomplete.
 function piecesOf(tokens) {
   const pieces = [];
   let group = []; // indices of tokens whose last character is not whole yet
   let bytes = [];
-  const close = (whole) => {
-    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(new Uint8Array(bytes));
-    group.forEach((index, i) => {
-      pieces[index] = group.length === 1 && whole ? { text } : { part: i + 1, parts: whole ? group.length : null, text };
+  // The first `number` tokens of the group, which are `length` bytes, share nothing with what follows.
+  const close = (number, length, whole) => {
+    const text = decode(new Uint8Array(bytes.splice(0, length)));
+    group.splice(0, number).forEach((index, i) => {
+      const broken = text.includes('\ufffd') && !tokens[index].hex.includes('efbfbd');
+      pieces[index] = number > 1 || !whole ? { part: i + 1, parts: whole ? number : null, text }
+        : broken ? { text, broken } : { text };
     });
-    group = [];
-    bytes = [];
+  };
+  // Closes as many tokens as end where a character ends.
+  const closeWhole = () => {
+    let at = 0;
+    let end = 0;
+    for (let number = 1; number <= group.length; number += 1) {
+      end += tokens[group[number - 1]].hex.length / 2;
+      while (at < end) {
+        const length = characterLength(bytes, at);
+        if (!length) return;
+        at += length;
+      }
+      if (at === end) {
+        close(number, end, true);
+        number = at = end = 0;
+      }
+    }
   };
   tokens.forEach((token, index) => {
     if (token.special) {
-      if (group.length) close(true);
-      pieces[index] = { text: new TextDecoder().decode(unhex(token.hex)) };
+      if (group.length) close(group.length, bytes.length, true); // a control token ends a broken run
+      pieces[index] = { text: decode(unhex(token.hex)) };
       return;
     }
     group.push(index);
     bytes.push(...unhex(token.hex));
-    let at = 0;
-    while (at < bytes.length) {
-      const length = characterLength(bytes, at);
-      if (!length) return;
-      at += length;
-    }
-    close(true);
+    closeWhole();
   });
-  if (group.length) close(false);
+  if (group.length) close(group.length, bytes.length, false);
   return pieces;
 }
