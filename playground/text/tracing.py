@@ -85,8 +85,11 @@ def _json_parts(value: Any, options: dict[str, Any], newline: str) -> Iterator[s
     if isinstance(value, str):
         yield from (literal('"'), _json_string(value, options["ensure_ascii"]), literal('"'))
         return
-    if not isinstance(value, dict | list | tuple) or not value:
+    if not isinstance(value, dict | list | tuple):
         yield json.dumps(value)
+        return
+    if not value:
+        yield literal(json.dumps(value))
         return
     indent = options["indent"]
     step = "" if indent is None else indent if isinstance(indent, str) else " " * indent
