@@ -19,11 +19,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from playground.checks import check_ranges, check_trace
 from playground.codec import from_plain, to_plain
 from playground.params import SamplingParams
 
 __all__ = [
-    "Candidate", "Draw", "Event", "Finished", "ModelInfo", "Parent", "Prompt", "PromptToken", "SamplingParams",
+    "Candidate", "Draw", "Event", "Finished", "ModelInfo", "Parent", "Prompt", "PromptToken",
+    "SamplingParams",
     "Segment", "Stage", "TokenStep", "Trace", "event_record", "from_event_record",
 ]  # fmt: skip
 
@@ -57,6 +59,10 @@ class PromptToken:
     is_special: bool
     logprob: float | None  # raw, given the tokens before; None for the first, and before a run
     rank: int | None
+
+    def __post_init__(self) -> None:
+        if self.rank is not None and self.logprob is None:  # minus infinity, as JSON has it
+            object.__setattr__(self, "logprob", float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +245,7 @@ class Trace:
         if value["version"] != VERSION:
             raise ValueError(f"this trace has version {value['version']!r:.40}; this program reads {VERSION}")
         trace = from_plain(cls, value)
-        _check(trace)
+        check_trace(trace)
         return trace
 
 
@@ -251,42 +257,6 @@ def apply_trims(steps: Iterable[TokenStep], trimmed: Iterable[tuple[int, int]]) 
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
-
-
-def _check(trace: Trace) -> None:
-    """Shapes and ranges that no single field can tell."""
-    ids = tuple(token.token_id for token in trace.prompt.tokens)
-    if ids != trace.prompt.ids:
-        raise ValueError("this trace is broken: the prompt's ids and tokens differ")
-    length = len(trace.prompt.text)
-    for token in trace.prompt.tokens:
-        if not 0 <= token.start <= token.end <= length or not 0 <= token.segment < len(trace.prompt.segments):
-            raise ValueError(f"this trace is broken: prompt token {token.position} lies outside the prompt")
-        _check_id(token.token_id, trace.model)
-    for expected, step in enumerate(trace.steps):
-        if step.index != expected:
-            raise ValueError(f"this trace is broken: step {expected} has index {step.index}")
-        _check_id(step.token_id, trace.model)
-        _check_step(step, trace.model)
-
-
-def _check_id(token_id: int, model: ModelInfo) -> None:
-    if not 0 <= token_id < model.vocabulary:
-        raise ValueError(f"this trace is broken: the model has no token {token_id}")
-
-
-def _check_step(step: TokenStep, model: ModelInfo) -> None:
-    shares = [step.prob, step.final_prob, step.others_prob, step.others_final_prob, step.end_prob]
-    for candidate in step.candidates:
-        _check_id(candidate.token_id, model)
-        shares += [candidate.prob, candidate.final_prob]
-    slack = 1e-6  # sums of rounded shares
-    if not all(-slack <= share <= 1 + slack for share in shares):
-        raise ValueError(f"this trace is broken: step {step.index} has a probability outside 0 to 1")
-    if not 0 <= step.draw.low <= step.draw.high <= 1 + slack or step.rank < 1:
-        raise ValueError(f"this trace is broken: step {step.index} has no possible draw")
-    if not 0 <= step.trimmed <= len(step.bytes):
-        raise ValueError(f"this trace is broken: step {step.index} is cut by more bytes than it has")
 
 
 Event = Prompt | TokenStep | Finished
@@ -302,7 +272,9 @@ def event_record(event: Event) -> dict[str, Any]:
 def from_event_record(record: dict[str, Any]) -> Event:
     """The event that `event_record` wrote. Raises ValueError for anything else."""
     body = dict(record)
-    kind = _EVENTS.get(body.pop("event", ""))
-    if kind is None:
-        raise ValueError(f"there is no event {record.get('event')!r:.40}")
-    return from_plain(kind, body)
+    name = body.pop("event", None)
+    if not isinstance(name, str) or name not in _EVENTS:
+        raise ValueError(f"there is no event {name!r:.40}")
+    event: Event = from_plain(_EVENTS[name], body)
+    check_ranges(event, name)
+    return event

@@ -45,14 +45,17 @@ class PassTimes:
 
 @dataclass(eq=False)
 class Lane:
-    """The state of one continuation. Rows of logits go in by `take`; events come out by `emit`."""
+    """The state of one continuation. Rows of logits go in by `take`, steps come out by `emit`.
+
+    When `finished` is set the lane is over; whoever owns its seat takes it back and passes that on.
+    """
 
     number: int
     request: Request
     model: ModelInfo
     vocabulary: Vocabulary
     pool: LogitsPool
-    emit: Callable[[Finished | TokenStep], None]
+    emit: Callable[[TokenStep], None]
     submitted: float = field(default_factory=time.perf_counter)
 
     def __post_init__(self) -> None:
@@ -115,7 +118,7 @@ class Lane:
     def take(self, row: Tensor | None, times: PassTimes) -> None:
         """Make the next token of the answer from the logits `row` (vocab,), and emit it.
 
-        `row` may be None where the step is recorded. Ends the lane where it has to end.
+        `row` may be None where the step is recorded. Sets `finished` where the lane has to end.
         """
         index = len(self.answer)
         if row is not None:
@@ -222,7 +225,7 @@ class Lane:
     # -- ending -----------------------------------------------------------------------------------
 
     def finish(self, reason: FinishReason, detail: str = "", message: str = "") -> None:
-        """End the lane and emit why. Does nothing if it has ended."""
+        """End the lane. Does nothing if it has ended."""
         if self.finished is not None:
             return
         if reason in ("stopped", "error", "no_token_left", "nan_logits"):
@@ -258,7 +261,6 @@ class Lane:
             prefill_tps=self.prefill_tokens / self.prefill_s if self.prefill_s else None,
             decode_tps=1 / later if later else None,
         )
-        self.emit(self.finished)
 
     def _plain_words(self, reason: FinishReason, detail: str) -> str:
         made = len(self.answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +15,7 @@ from playground.engine.lane import Request
 from playground.engine.models import Loaded
 from playground.engine.pool import IdsKey, LogitsPool
 from playground.engine.record import step_numbers
-from playground.engine.scheduler import Scheduler
+from playground.engine.scheduler import Scheduler, Stream
 from playground.sampling import decide, dice, distribution, forced
 from playground.text.chat import chat_prompt, raw_prompt
 from playground.text.tokens import Vocabulary
@@ -105,13 +105,13 @@ class LocalEngine:
         top_n: int = 20,
         reuse: bool = True,
         cache: bool = True,
-    ) -> Generator[Event, None, None]:
+    ) -> Stream:
         """Run `prompt` in one lane per settings; events as they come, `event.lane` says whose.
 
         First comes the Prompt with the model's surprise at each of its tokens, then TokenSteps, and one
         Finished per lane. `forced` ids are the first steps of every lane. `watched` ids are listed in every
         step. `reuse=False` reads the whole prompt anew, `cache=False` reads everything anew at each step.
-        Closing the iterator stops the run within a step. Raises ValueError, before anything runs, for
+        Closing the iterator, from any thread, stops the run within a step. Raises ValueError, before anything runs, for
         settings or ids that this model cannot have and for a prompt that leaves no room for an answer.
         """
         lanes = [params] if isinstance(params, SamplingParams) else list(params)
@@ -135,7 +135,7 @@ class LocalEngine:
         token_ids: Sequence[int] = (),
         params: SamplingParams | None = None,
         **options: Any,
-    ) -> Generator[Event, None, None]:
+    ) -> Stream:
         """Run `trace` again with the same ids before `step`, then the given ids, then onward.
 
         The numbers of the shared steps are the trace's own where its settings are kept, and computed anew
@@ -237,12 +237,12 @@ class LocalEngine:
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _start(self, requests: Sequence[Request]) -> Generator[Event, None, None]:
+    def _start(self, requests: Sequence[Request]) -> Stream:
         if not requests:
             raise ValueError("a run needs at least one lane of settings")
         for request in requests:
             self._check(request)
-        return self._scheduler.submit(requests).events()
+        return self._scheduler.submit(requests)
 
     def _check(self, request: Request) -> None:
         self._check_ids("the prompt", request.prompt.ids)

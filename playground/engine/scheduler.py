@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -30,31 +30,57 @@ Result = TypeVar("Result")
 
 
 class Run:
-    """The lanes of one request, and the events they have made."""
+    """The lanes of one request, as the worker sees them."""
 
     def __init__(self) -> None:
         self.lanes: list[Lane] = []
         self.cancelled = False
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._prompt_sent = False
 
     def emit(self, event: Event) -> None:
-        """Called by the worker. The prompt goes first, with the scores that are known by then."""
+        """Pass an event on. The prompt goes first, with the scores that are known by then."""
         if not self._prompt_sent:
             self._prompt_sent = True
-            self._events.put(self.lanes[0].scored_prompt())
-        self._events.put(event)
+            self.events.put(self.lanes[0].scored_prompt())
+        self.events.put(event)
 
-    def events(self) -> Generator[Event, None, None]:
-        """Events as they come, until every lane has ended. Closing it stops the lanes within a step."""
-        running = len(self.lanes)
-        try:
-            while running:
-                event = self._events.get()
-                running -= isinstance(event, Finished)
-                yield event
-        finally:
-            self.cancelled = True
+
+class Stream(Iterator[Event]):
+    """The events of a run, as its reader sees them: an iterator that ends when every lane has ended.
+
+    `close()`, from any thread, stops the lanes within a step; a reader that waits for the next event is
+    woken by their `Finished`, with the reason "stopped". Dropping the stream closes it.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._running = len(run.lanes)
+        self._closed = False
+
+    def __next__(self) -> Event:
+        if not self._running or self._closed:
+            raise StopIteration
+        event = self._run.events.get()
+        self._running -= isinstance(event, Finished)
+        return event
+
+    def close(self) -> None:
+        self._run.cancelled = True
+        self._closed = True
+
+    def stop(self) -> None:
+        """Stop the lanes within a step but go on reading: what was made, and a `Finished` for each."""
+        self._run.cancelled = True
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class Scheduler:
@@ -94,7 +120,7 @@ class Scheduler:
 
     # -- for other threads ------------------------------------------------------------------------
 
-    def submit(self, requests: Sequence[Request]) -> Run:
+    def submit(self, requests: Sequence[Request]) -> Stream:
         """Queue one lane per request; the lanes of a run stream together."""
         run = Run()
         run.lanes = [
@@ -102,7 +128,7 @@ class Scheduler:
             for number, request in enumerate(requests)
         ]
         self._hand_in(lambda: self._enter(run))
-        return run
+        return Stream(run)
 
     def call(self, function: Callable[[], Result]) -> Future[Result]:
         """Run `function` on the worker between two passes."""
@@ -166,6 +192,7 @@ class Scheduler:
             self._end(lane, "stopped")
         self._admit()
         self._read_chunk()
+        self._admit()  # lanes that waited for the prefix just read start in step with its reader
         for batch in list(self.seating.batches):
             self._decode(batch)
         for lane in list(self._lone):
@@ -336,14 +363,16 @@ class Scheduler:
                 torch.cuda.empty_cache()
 
     def _release(self, lane: Lane, *, broken: bool) -> None:
-        """The lane is over: its seat goes to the next."""
-        self._runs.pop(lane, None)
+        """The lane is over: its seat goes to the next, and then its reader is told."""
+        run = self._runs.pop(lane, None)
         self._ready.pop(lane, None)
         for place in (self._waiting, self._reading, self._lone):
             if lane in place:
                 place.remove(lane)
         if lane in self.seating.seats:
             self.seating.leave(lane, broken=broken)
+        if run is not None and lane.finished is not None:
+            run.emit(lane.finished)
 
 
 def describe(error: BaseException) -> str:
