@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground.text import templates
-from playground.text.encode import Encoded, Origins, control_ids, encode_trusted
+from playground.text.encode import Encoded, Origins, Span, control_ids, encode_trusted
 from playground.text.messages import PromptError, count_surrogates, plain_messages
-from playground.text.origin import FIRST_MESSAGE, OTHER, TEMPLATE, UNKNOWN
+from playground.text.origin import FIRST_MESSAGE, TEMPLATE, UNKNOWN
 from playground.text.renderer import Renderer, RenderError
 from playground.text.spans import prompt_tokens
 from playground.text.tokens import Vocabulary, replace_surrogates
@@ -43,7 +43,12 @@ def raw_prompt(vocabulary: Vocabulary, text: str) -> Prompt:
     notes = _surrogate_notes(count_surrogates(text))
     text = replace_surrogates(text)
     encoding = vocabulary.encoding(text)
-    typed = [token_id for token_id in encoding.ids if vocabulary.is_special(token_id)]
+    typed = [
+        token_id
+        for token_id, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+        # The token for whatever the vocabulary lacks is special too, though nobody typed it.
+        if vocabulary.is_special(token_id) and vocabulary.added[token_id] in text[start:end]
+    ]
     prefix = vocabulary.prefix_ids
     if encoding.ids[: len(prefix)] == prefix:
         prefix = []
@@ -112,8 +117,10 @@ def chat_prompt(
             and kinds[origin - FIRST_MESSAGE] == "assistant"
         )
 
-    encoded = encode_trusted(vocabulary, text, control_ids(vocabulary, made["literals"]), trusted)
-    segments = _segments(made, origins, kinds)
+    control = control_ids(vocabulary, made["literals"])
+    encoded = encode_trusted(vocabulary, text, control, trusted)
+    markers = [span for token_id, span in zip(encoded.ids, encoded.spans, strict=True) if token_id in control]
+    segments = _segments(made, origins, kinds, markers)
     unknown = sum(segment.end - segment.start for segment in segments if segment.kind == "raw")
     if unknown:
         notes.append(f"who wrote {_count(unknown, 'character')} cannot be told; shown as raw")
@@ -122,9 +129,13 @@ def chat_prompt(
     return _prompt(vocabulary, text, encoded, segments, name, notes)
 
 
-def _segments(made: dict[str, Any], origins: Origins, kinds: list[SegmentKind]) -> list[Segment]:
+def _segments(
+    made: dict[str, Any], origins: Origins, kinds: list[SegmentKind], markers: list[Span]
+) -> list[Segment]:
     """The runs of one origin, cut where the generation prompt and the hidden system message begin and end."""
     length, opening = len(made["text"]), made["generation_start"]
+    # Found by comparing texts, it may seem to begin within a marker that begins like another.
+    opening = next((start for start, end in markers if start < opening < end), opening)
     low, high = made["hidden"] or (0, 0)
     cuts = sorted({*origins.starts, *(at for at in (opening, low, high) if 0 < at < length)})
     segments = []
@@ -143,7 +154,7 @@ def _kind(origin: int | None, kinds: list[SegmentKind]) -> tuple[SegmentKind, bo
         return "template", True
     if origin is None or origin == ord(UNKNOWN):
         return "raw", False
-    return ("tool" if origin == ord(OTHER) else kinds[origin - FIRST_MESSAGE]), False
+    return kinds[origin - FIRST_MESSAGE], False
 
 
 def _prompt(
@@ -158,7 +169,7 @@ def _prompt(
         raise PromptError("the prompt is empty: the model's vocabulary has nothing for these characters")
     tokens, lost = prompt_tokens(vocabulary, text, encoded, segments)
     if lost:
-        notes = [*notes, f"{_count(lost, 'character')} lost: the model's vocabulary has nothing for it"]
+        notes = [*notes, f"{_count(lost, 'character')} lost: not in the model's vocabulary"]
     return Prompt(text, tuple(segments), tokens, tuple(encoded.ids), template, tuple(notes))
 
 

@@ -13,7 +13,8 @@ from typing import Any, SupportsIndex
 
 # Origins are kept as a second string of the same length, one code point a character: slicing, joining and
 # repeating it is then the same operation as on the text itself.
-UNKNOWN, TEMPLATE, OTHER = "\0", "\1", "\2"
+# SPECIAL: the names of the tokenizer's special tokens (bos_token), which a template is given.
+UNKNOWN, TEMPLATE, SPECIAL = "\0", "\1", "\2"
 FIRST_MESSAGE = 3  # message i has origin chr(FIRST_MESSAGE + i)
 
 _PLAIN_FORMAT = re.compile(r"%(?:\((\w+)\))?s|%%")

@@ -17,7 +17,16 @@ from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 from transformers.utils import chat_template_utils
 
-from playground.text.origin import FIRST_MESSAGE, TEMPLATE, UNKNOWN, Traced, origins_of, tagged, written_by
+from playground.text.origin import (
+    FIRST_MESSAGE,
+    SPECIAL,
+    TEMPLATE,
+    UNKNOWN,
+    Traced,
+    origins_of,
+    tagged,
+    written_by,
+)
 from playground.text.tracing import compiled, literals
 
 KNOWN_ROLES = {"system", "developer", "user", "assistant", "tool"}
@@ -59,9 +68,11 @@ def render(template: str, messages: Messages, variables: dict[str, Any], go_on: 
     if not go_on:
         silent = _tried(lambda: _trace(template, _tagged(messages), variables, go_on, False))
         start = len(text) if silent is None else _common_prefix(traced, silent)
+    # Told apart so far, since `eos_token` and a marker that opens a turn may begin alike.
+    marks = origins_of(traced).replace(SPECIAL, TEMPLATE)
     return {
         "text": text,
-        "runs": [[len(run[0]), ord(run[1])] for run in re.finditer(r"(.)\1*", origins_of(traced), re.DOTALL)],
+        "runs": [[len(run[0]), ord(run[1])] for run in re.finditer(r"(.)\1*", marks, re.DOTALL)],
         "generation_start": start,
         "hidden": _hidden(traced, template, messages, variables, go_on),
         "literals": literals(template),
@@ -98,7 +109,7 @@ def _trace(template: str, messages: Messages, variables: dict[str, Any], go_on: 
     if go_on:
         messages[-1] = {**messages[-1], "content": messages[-1]["content"] + _TAG}
     own = {
-        key: written_by(TEMPLATE, value) if isinstance(value, str) else value
+        key: written_by(SPECIAL, value) if isinstance(value, str) else value
         for key, value in variables.items()
     }
     made = compiled(template).render(
@@ -124,7 +135,7 @@ def _hidden(
     start = _common_prefix(traced, other)
     most = min(len(traced), len(other)) - start
     end = len(traced) - min(most, _common_prefix(traced[::-1], other[::-1]))
-    own = set(origins_of(traced)[start:end]) == {TEMPLATE}
+    own = start < end and set(origins_of(traced)[start:end]) <= {TEMPLATE, SPECIAL}
     return (start, end) if own else None
 
 
