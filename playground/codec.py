@@ -136,9 +136,13 @@ def _literal_reader(allowed: tuple[Any, ...]) -> Callable[[Any, str], Any]:
 def _read_float(value: Any, path: str) -> float:
     if value is None:
         return -math.inf
-    if type(value) not in (int, float) or not math.isfinite(value):
+    try:
+        number = float(value) if type(value) in (int, float) else math.nan
+    except OverflowError:  # a whole number beyond any float
+        number = math.nan
+    if not math.isfinite(number):
         raise ValueError(f"{path} must be a number, got {_name(value)}")
-    return float(value)
+    return number
 
 
 def _read_int(value: Any, path: str) -> int:
