@@ -15,7 +15,8 @@ from playground.engine.lane import Request
 from playground.engine.models import Loaded
 from playground.engine.pool import IdsKey, LogitsPool
 from playground.engine.record import step_numbers
-from playground.engine.scheduler import Scheduler, Stream
+from playground.engine.scheduler import Scheduler
+from playground.engine.stream import Stream
 from playground.sampling import decide, dice, distribution, forced
 from playground.text.chat import chat_prompt, raw_prompt
 from playground.text.tokens import Vocabulary

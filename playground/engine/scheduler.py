@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -19,68 +19,15 @@ from playground.engine.lane import Lane, PassTimes, Request
 from playground.engine.pool import LogitsPool
 from playground.engine.seating import Seating
 from playground.engine.slots import Slot, SlotBatch
+from playground.engine.stream import Run, Stream
 from playground.sampling import row_scores
 from playground.text.tokens import Vocabulary
-from playground.trace import Event, Finished, ModelInfo
+from playground.trace import ModelInfo
 
 CHUNK_ALONE = 256  # tokens read in one pass while nobody else waits for the next token
 CHUNK_SHARED = 64
 
 Result = TypeVar("Result")
-
-
-class Run:
-    """The lanes of one request, as the worker sees them."""
-
-    def __init__(self) -> None:
-        self.lanes: list[Lane] = []
-        self.cancelled = False
-        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._prompt_sent = False
-
-    def emit(self, event: Event) -> None:
-        """Pass an event on. The prompt goes first, with the scores that are known by then."""
-        if not self._prompt_sent:
-            self._prompt_sent = True
-            self.events.put(self.lanes[0].scored_prompt())
-        self.events.put(event)
-
-
-class Stream(Iterator[Event]):
-    """The events of a run, as its reader sees them: an iterator that ends when every lane has ended.
-
-    `close()`, from any thread, stops the lanes within a step; a reader that waits for the next event is
-    woken by their `Finished`, with the reason "stopped". Dropping the stream closes it.
-    """
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._running = len(run.lanes)
-        self._closed = False
-
-    def __next__(self) -> Event:
-        if not self._running or self._closed:
-            raise StopIteration
-        event = self._run.events.get()
-        self._running -= isinstance(event, Finished)
-        return event
-
-    def close(self) -> None:
-        self._run.cancelled = True
-        self._closed = True
-
-    def stop(self) -> None:
-        """Stop the lanes within a step but go on reading: what was made, and a `Finished` for each."""
-        self._run.cancelled = True
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
 
 
 class Scheduler:
