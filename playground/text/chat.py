@@ -52,7 +52,7 @@ def raw_prompt(vocabulary: Vocabulary, text: str) -> Prompt:
     prefix = vocabulary.prefix_ids
     if encoding.ids[: len(prefix)] == prefix:
         prefix = []
-    if not prefix and not encoding.ids:
+    if not prefix and not text:
         raise PromptError("the prompt is empty: type a text for the model to go on from")
     head = "".join(vocabulary.bytes_of(token_id).decode() for token_id in prefix)
     segments = [Segment("template", 0, len(head), True)] if prefix else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import subprocess
@@ -35,8 +36,9 @@ class Renderer:
         """What `render_worker.render` returns for these arguments. Raises RenderError."""
         line = json.dumps(request).encode() + b"\n"
         with self._lock:
-            process = self._process or self._start()
-            answer = self._ask(process, line, self.deadline)
+            if self._process is not None and self._process.poll() is not None:
+                self.close()  # somebody ended it
+            answer = self._ask(self._process or self._start(), line, self.deadline)
         if answer is None:
             raise RenderError(f"takes longer than {self.deadline:g} seconds, or more memory than it may have")
         made: dict[str, Any] = json.loads(answer)
@@ -53,7 +55,8 @@ class Renderer:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                pipe.close()
+                with contextlib.suppress(OSError):  # it held a request that nobody will read
+                    pipe.close()
 
     def _start(self) -> subprocess.Popen[bytes]:
         path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))

@@ -67,6 +67,15 @@ def byte_level(template: str | None = None, bos: str = "<s>", eos: str = "</s>")
     return wrap(Tokenizer.from_str(byte_level_json()), template, bos_token=bos, eos_token=eos)
 
 
+def byte_level_of(letters: str) -> PreTrainedTokenizerFast:
+    """Bytes as letters, but only these."""
+    alphabet = [letter.replace(" ", "Ġ") for letter in letters]
+    backend = Tokenizer(models.BPE({letter: index for index, letter in enumerate(alphabet)}, []))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    return wrap(backend)
+
+
 def byte_fallback(
     template: str | None = None,
     *,

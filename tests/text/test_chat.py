@@ -420,8 +420,12 @@ def test_lost_characters_are_counted() -> None:
     tokenizer = makers.word_piece()
     prompt = raw_prompt(makers.vocabulary(tokenizer), "hello quux world")
     assert prompt.notes == ("4 characters lost: not in the model's vocabulary",)
+    few = makers.vocabulary(makers.byte_level_of("ab \u00c3"))  # of é it has the first byte only
+    assert raw_prompt(few, "a\x04é b").ids == tuple(few.encode("a\u00e9 b"))
+    assert raw_prompt(few, "a\x04é b").notes == ("2 characters lost: not in the model's vocabulary",)
+    assert [(token.start, token.end) for token in raw_prompt(few, "a\x04b").tokens] == [(0, 1), (2, 3)]
     with pytest.raises(PromptError, match="nothing for these characters"):
-        raw_prompt(makers.vocabulary(makers.metaspace()), "\u0e01")
+        raw_prompt(few, "\x04")
 
 
 def test_spans_of_a_character_in_pieces() -> None:
