@@ -27,8 +27,8 @@ ARROWS = {
     "app": {"ui", "settings", "engine", "playground"},
 }
 PARTS = {
-    "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "dice": "sampling", "ranking": "sampling",
-    "stages": "sampling", "sampling": "sampling", "__init__": "playground", "__main__": "main",
+    "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "dice": "sampling",
+    "ranking": "sampling", "stages": "sampling", "sampling": "sampling", "__init__": "playground", "__main__": "main",
 }  # fmt: skip
 
 

@@ -112,8 +112,9 @@ class LocalEngine:
         First comes the Prompt with the model's surprise at each of its tokens, then TokenSteps, and one
         Finished per lane. `forced` ids are the first steps of every lane. `watched` ids are listed in every
         step. `reuse=False` reads the whole prompt anew, `cache=False` reads everything anew at each step.
-        Closing the iterator, from any thread, stops the run within a step. Raises ValueError, before anything runs, for
-        settings or ids that this model cannot have and for a prompt that leaves no room for an answer.
+        Closing the iterator, from any thread, stops the run within a step. Raises ValueError, before
+        anything runs, for settings or ids that this model cannot have and for a prompt that leaves no room
+        for an answer.
         """
         lanes = [params] if isinstance(params, SamplingParams) else list(params)
         requests = [
