@@ -1,4 +1,5 @@
 """The web playground: `python app.py`, then http://127.0.0.1:7860."""
+# ruff: noqa: E402 (the order of the lines below is the point)
 
 from __future__ import annotations
 
@@ -7,14 +8,15 @@ import sys
 
 # `gradio app.py` runs this file again after every change, having forgotten all modules of this folder. The
 # model must stay, and with it the modules whose types it speaks.
-if "KEPT" in globals():
-    sys.modules.update(KEPT)  # type: ignore[has-type]  # noqa: F821
+again = "KEPT" in globals()
+if again:
+    sys.modules.update(globals()["KEPT"])
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 from playground.settings import read_settings
 
-if "KEPT" not in globals():
+if not again:
     settings = read_settings(sys.argv[1:])
 
 from playground.ui.api import health_route
@@ -23,7 +25,7 @@ from playground.ui.page import build, launch_options
 from playground.ui.run import Server
 from playground.ui.seats import Seats
 
-if "KEPT" not in globals():
+if not again:
     host = Host(lambda progress: load_engine(settings, progress))
 
 server = Server(host, Seats(settings.max_lanes), settings)

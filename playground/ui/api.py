@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -16,6 +16,7 @@ from starlette.routing import Route
 from playground.trace import SamplingParams, event_record
 from playground.ui.host import Engine, NoEngine
 from playground.ui.run import MOST_CHARACTERS, Server, sentence
+from playground.ui.stream import events_of
 
 ROLES = ("system", "user", "assistant", "tool", "developer")
 MOST_MESSAGES = 1000
@@ -24,7 +25,7 @@ MOST_MESSAGES = 1000
 def add_api(server: Server) -> None:
     """Register the endpoints on the page being built."""
 
-    async def generate_events(messages_json: str, params_json: str = "{}") -> AsyncIterator[dict[str, Any]]:
+    async def generate_events(messages_json: str, params_json: str = "{}") -> AsyncGenerator[dict[str, Any]]:
         """Stream a run: one record {"event": "prompt" | "token" | "end", …} at a time.
 
         `messages_json`: a list of {"role", "content"}, or a string of raw text. `params_json`: settings.
@@ -33,7 +34,7 @@ def add_api(server: Server) -> None:
             said, params = read_messages(messages_json), server.check(read_params(params_json))
             engine = await server.host.engine()
             prompt = await server.prompt(engine, said)
-            async with server.seats.seat(), aclosing(server.events(engine, prompt, params)) as events:
+            async with server.seats.seat(), aclosing(events_of(engine.stream(prompt, params))) as events:
                 async for event in events:
                     yield event_record(event)
         except (ValueError, NoEngine) as error:
@@ -72,7 +73,8 @@ def add_api(server: Server) -> None:
         try:
             params, most = server.check(read_params(params_json)), server.settings.max_prompt_tokens
             engine = await server.host.engine()
-            context, answer = _ids(engine, prompt_ids, "prompt_ids", most), _ids(engine, answer_ids, "answer_ids", most)
+            context = _ids(engine, prompt_ids, "prompt_ids", most)
+            answer = _ids(engine, answer_ids, "answer_ids", most)
             if type(step) is not int or not 0 <= step < len(answer):
                 raise ValueError(f"step must be a whole number from 0 to {len(answer) - 1}, got {step!r:.80}")
             async with server.seats.seat():  # it may take a pass through the model
@@ -118,7 +120,9 @@ def read_messages(text: str) -> list[dict[str, str]] | str:
         if not isinstance(message, dict) or set(message) != {"role", "content"}:
             raise ValueError(f"message {index} must be an object with the fields role and content")
         if message["role"] not in ROLES:
-            raise ValueError(f"message {index} has the role {message['role']!r:.80}, not one of {', '.join(ROLES)}")
+            raise ValueError(
+                f"the role of message {index} must be one of {', '.join(ROLES)}, got {message['role']!r:.80}"
+            )
         if not isinstance(message["content"], str):
             raise ValueError(f"the content of message {index} must be a string")
     return said

@@ -25,6 +25,13 @@ class Words(Protocol):
     def encode(self, text: str) -> list[int]: ...
 
 
+class EventStream(Protocol):
+    """Events of a run as they come. `close()`, from any thread, ends the run within a step."""
+
+    def __iter__(self) -> Iterator[Event]: ...
+    def close(self) -> None: ...
+
+
 class Engine(Protocol):
     """What the page needs of an engine."""
 
@@ -34,7 +41,7 @@ class Engine(Protocol):
     def vocabulary(self) -> Words: ...
     def chat(self, messages: Any) -> Prompt: ...
     def raw(self, text: str) -> Prompt: ...
-    def stream(self, prompt: Prompt, params: SamplingParams) -> Iterator[Event]: ...
+    def stream(self, prompt: Prompt, params: SamplingParams) -> EventStream: ...
     def redistribute_ids(
         self, prompt_ids: Sequence[int], answer_ids: Sequence[int], step: int, params: SamplingParams
     ) -> TokenStep: ...
@@ -97,7 +104,7 @@ class Host:
 
 
 def load_engine(settings: Settings, progress: Progress) -> Engine:
-    """The engine that the settings ask for. Imports torch, which takes seconds: call it off the main thread."""
+    """The engine that the settings ask for. Imports torch, which takes seconds: not for the main thread."""
     progress("Starting", 0.0)
     from playground.engine.local import LocalEngine
     from playground.engine.models import load_model

@@ -22,7 +22,8 @@ def script(*names: str) -> str:
 
 def styles() -> str:
     """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
-    return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in ("theme", "page", "board"))
+    names = ("theme", "page", "board")
+    return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 
 class _Part(gr.HTML):
@@ -58,4 +59,5 @@ class Header(_Part):
     """Name of the page, the model and its state, light or dark."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("header", script("dom", "header") + "\nstartHeader(element, props, watch);", **kwargs)
+        javascript = script("dom", "header") + "\nstartHeader(element, props, watch);"
+        super().__init__("header", javascript, **kwargs)

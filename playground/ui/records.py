@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from playground.trace import Candidate, Finished, ModelInfo, Prompt, TokenStep
+from playground.trace import Candidate, Finished, ModelInfo, Prompt, Stage, TokenStep
 
 Op = dict[str, Any]  # one operation of the board; `op` names it
 
@@ -93,8 +93,7 @@ class Recorder:
             "n": step.batch_lanes,
             "c": [step.kv_len, step.kv_bytes],
             "s": [
-                [self._code(stage.name), self._code(stage.setting), _digits(stage.cutoff, 6), stage.kept]
-                + [_digits(stage.mass, 5)]
+                [self._code(stage.name), self._code(stage.setting), *_stage(stage)]
                 for stage in step.stages
                 if stage.active
             ],
@@ -128,6 +127,10 @@ def _log_sum_exp(candidates: Sequence[Candidate]) -> float:
     """logsumexp of all logits, in nats: any listed token tells it, the likeliest most exactly."""
     best = candidates[0]
     return best.logit - best.logprob
+
+
+def _stage(stage: Stage) -> tuple[float | None, int, float | None]:
+    return _digits(stage.cutoff, 6), stage.kept, _digits(stage.mass, 5)
 
 
 def _draw(step: TokenStep) -> list[float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +29,7 @@ class Server:
     settings: Settings
 
     async def prompt(self, engine: Engine, said: Any) -> Prompt:
-        """The prompt for a list of messages (chat) or a string (raw text). Raises ValueError in a sentence."""
+        """The prompt for messages (a list) or raw text (a string). Raises ValueError in a sentence."""
         make = engine.raw if isinstance(said, str) else engine.chat
         prompt = await asyncio.to_thread(make, said)
         most = self.settings.max_prompt_tokens
@@ -47,12 +47,6 @@ class Server:
             raise ValueError(f"max_tokens must be at most {most} on this server, got {params.max_tokens}")
         return params
 
-    async def events(self, engine: Engine, prompt: Prompt, params: SamplingParams) -> AsyncIterator[Any]:
-        """The events of a run; closing this ends the run within a step."""
-        async with aclosing(events_of(engine.stream(prompt, params))) as events:
-            async for event in events:
-                yield event
-
 
 @dataclass(frozen=True)
 class Form:
@@ -67,8 +61,8 @@ def read_form(
 ) -> Form:
     """Checks what came from the page. Raises ValueError in a sentence.
 
-    `seed` is text since JavaScript's numbers end at 2^53; `stops` has one stop string a line, taken literally.
-    `numbers` are fields of SamplingParams.
+    `seed` is text since JavaScript's numbers end at 2^53; `stops` has one stop string a line, taken
+    literally; `numbers` are fields of SamplingParams.
     """
     for name, text in (("system message", system), ("prompt", prompt), ("stop box", stops)):
         if len(text) > MOST_CHARACTERS:
@@ -94,10 +88,10 @@ def read_form(
     return Form(said, params)
 
 
-async def generate(server: Server, outbox: Outbox, form: Form) -> None:
-    """Run the form and post what happens. Errors become one sentence; the board keeps what it showed."""
+async def generate(server: Server, outbox: Outbox, read: Callable[[], Form]) -> None:
+    """Run what `read` gives and post what happens. Errors become one sentence; the board keeps what it showed."""
     try:
-        await _generate(server, outbox, form)
+        await _generate(server, outbox, read())
     except asyncio.CancelledError:
         outbox.post(status("idle", "Stopped."))
         raise
@@ -120,7 +114,7 @@ async def _generate(server: Server, outbox: Outbox, form: Form) -> None:
         outbox.recorder = Recorder(visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special)
         begun = ended = False
         try:
-            async with aclosing(server.events(engine, prompt, params)) as events:
+            async with aclosing(events_of(engine.stream(prompt, params))) as events:
                 async for event in events:
                     if isinstance(event, Prompt):
                         begun = True

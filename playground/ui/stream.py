@@ -7,46 +7,39 @@ to the page. Stop, a newer run and a closed tab all cancel the task; nothing els
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
 
 from playground.trace import Event, TokenStep
+from playground.ui.host import EventStream
 from playground.ui.records import Op, Recorder
 
 INTERVAL = 0.04  # seconds between two updates of the page: at most 25 a second
 
 
-async def events_of(stream: Any) -> AsyncIterator[Event]:
-    """The events of a blocking engine iterator, read by a thread of its own.
+async def events_of(stream: EventStream) -> AsyncGenerator[Event]:
+    """The events of a blocking engine stream, read by a thread of its own.
 
-    Leaving this generator, by cancelling or closing, closes the iterator within one step: by the thread
-    that reads it, since a generator cannot be closed while it runs in another thread.
+    Leaving this generator, by cancelling or closing, closes the stream, which ends the run within a step.
     """
     loop = asyncio.get_running_loop()
-    arrived: asyncio.Queue[Any] = asyncio.Queue()
-    left = threading.Event()
+    arrived: asyncio.Queue[Event | _End] = asyncio.Queue()
 
-    def deliver(item: Any) -> None:
-        try:
+    def deliver(item: Event | _End) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server is gone
             loop.call_soon_threadsafe(arrived.put_nowait, item)
-        except RuntimeError:  # the server is gone
-            left.set()
 
     def read() -> None:
-        ending: Any = None
         try:
             for event in stream:
-                if left.is_set():
-                    break
                 deliver(event)
+            deliver(_End(None))
         except Exception as error:
-            ending = error
-        finally:
-            stream.close()
-            deliver(_End(ending))
+            deliver(_End(error))
 
     threading.Thread(target=read, name="read a run", daemon=True).start()
     try:
@@ -55,12 +48,12 @@ async def events_of(stream: Any) -> AsyncIterator[Event]:
         if item.error is not None:
             raise item.error
     finally:
-        left.set()
+        stream.close()
 
 
+@dataclass(frozen=True)
 class _End:
-    def __init__(self, error: Exception | None) -> None:
-        self.error = error
+    error: Exception | None
 
 
 class Outbox:
@@ -133,7 +126,7 @@ class Session:
             self._task = None
 
 
-async def messages(session: Session, work: Callable[[Outbox], Awaitable[None]]) -> AsyncIterator[str]:
+async def messages(session: Session, work: Callable[[Outbox], Awaitable[None]]) -> AsyncGenerator[str]:
     """Run `work` and yield what it posts, as the JSON messages that the board reads.
 
     Each message has the run's number, so that late ones of an older run are dropped, and its own, since

@@ -1,4 +1,4 @@
-"""A server with the fake engine, for the browser tests: `python -m tests.browser.serve PORT [step_s] [name]`."""
+"""The page over the fake engine: `python -m tests.browser.serve PORT [seconds a step] [model name]`."""
 
 from __future__ import annotations
 

@@ -136,20 +136,17 @@ class FakeEngine:
             text += content
         return Prompt(text, tuple(segments), tuple(tokens), tuple(t.token_id for t in tokens), template)
 
-    def stream(
-        self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = (), **_: Any
-    ) -> Iterator[Event]:
+    def stream(self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = ()) -> FakeStream:
         self.seen.append((prompt, params))
         self.opened += 1
-        try:
-            yield from self._stream(prompt, params, forced)
-        finally:
-            self.closed += 1
+        return FakeStream(self, self._stream(prompt, params, forced))
 
     def _stream(self, prompt: Prompt, params: SamplingParams, forced: Sequence[int]) -> Iterator[Event]:
         noise = random.Random(7)
         scored = [
-            token if token.position == 0 else replace(token, logprob=-noise.expovariate(0.6), rank=token.position)
+            token
+            if token.position == 0
+            else replace(token, logprob=-noise.expovariate(0.6), rank=token.position)
             for token in prompt.tokens
         ]
         if self.step_s:
@@ -184,7 +181,13 @@ class FakeEngine:
         )  # fmt: skip
 
     def _step(
-        self, prompt: Prompt, params: SamplingParams, index: int, wanted: int, seed: int, forced: Sequence[int]
+        self,
+        prompt: Prompt,
+        params: SamplingParams,
+        index: int,
+        wanted: int,
+        seed: int,
+        forced: Sequence[int],
     ) -> TokenStep:
         noise = random.Random(index * 1009 + wanted)
         logits = [noise.gauss(0, 2.2) for _ in range(self.vocabulary.size)]
@@ -197,13 +200,17 @@ class FakeEngine:
         tempered = [logit / heat for logit in logits]
         kept, stages, removed = _filters(tempered, order, params)
         if params.temperature == 0:
-            removed.update({i: ("greedy", "not the likeliest") for i in kept[1:]})
+            removed.update(dict.fromkeys(kept[1:], ("greedy", "not the likeliest")))
             kept = kept[:1]
         kept_z = _log_sum_exp([tempered[i] for i in kept])
         final = [0.0] * len(logits)
         for i in kept:
             final[i] = math.exp(tempered[i] - kept_z)
-        u = None if params.temperature == 0 or index < len(forced) else random.Random(seed * 7919 + index).random()
+        u = (
+            None
+            if params.temperature == 0 or index < len(forced)
+            else random.Random(seed * 7919 + index).random()
+        )
         chosen, low = (forced[index] if index < len(forced) else kept[0]), 0.0
         edge = 0.0
         for i in kept:
@@ -214,8 +221,8 @@ class FakeEngine:
         listed = list(dict.fromkeys([*order[:20], chosen, END]))
         candidates = tuple(
             Candidate(
-                i, self.vocabulary.bytes_of(i), self.vocabulary.visible(i), logits[i], math.exp(logits[i] - z),
-                logits[i] - z, order.index(i) + 1, final[i], *removed.get(i, (None, None)), "top",
+                i, self.vocabulary.bytes_of(i), self.vocabulary.visible(i), logits[i],
+                math.exp(logits[i] - z), logits[i] - z, order.index(i) + 1, final[i], *removed.get(i, (None, None)), "top",
             )
             for i in listed
         )  # fmt: skip
@@ -227,8 +234,10 @@ class FakeEngine:
             logprob=logits[chosen] - z, rank=order.index(chosen) + 1, final_prob=final[chosen],
             candidates=candidates, others_prob=1 - sum(c.prob for c in candidates),
             others_final_prob=max(0.0, 1 - sum(c.final_prob for c in candidates)),
-            entropy=-sum(p * math.log(p) for p in probs), final_entropy=-sum(p * math.log(p) for p in final if p),
-            gap=probs[order[0]] - probs[order[1]], stages=stages, draw=Draw(method, u, low, low + final[chosen]),
+            entropy=-sum(p * math.log(p) for p in probs),
+            final_entropy=-sum(p * math.log(p) for p in final if p),
+            gap=probs[order[0]] - probs[order[1]], stages=stages,
+            draw=Draw(method, u, low, low + final[chosen]),
             end_prob=probs[END], queue_s=0.0001, forward_s=0.045 + 0.02 * noise.random(), sample_s=0.001,
             batch_lanes=1, kv_len=len(prompt.ids) + index, kv_bytes=(len(prompt.ids) + index) * 23040,
         )  # fmt: skip
@@ -238,6 +247,23 @@ class FakeEngine:
     ) -> TokenStep:
         prompt = Prompt("", (), (), tuple(prompt_ids), None)
         return self._step(prompt, params, step, answer_ids[step], params.seed or 0, ())
+
+
+class FakeStream(Iterator[Event]):
+    """Like the engine's: may be closed from any thread, and then ends within a step."""
+
+    def __init__(self, engine: FakeEngine, events: Iterator[Event]) -> None:
+        self._engine, self._events, self._closed = engine, events, False
+
+    def __next__(self) -> Event:
+        if self._closed:
+            raise StopIteration
+        return next(self._events)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._engine.closed += 1
 
 
 def _log_sum_exp(values: Sequence[float]) -> float:
@@ -253,11 +279,13 @@ def _filters(
     total = _log_sum_exp(tempered)
     stages = [Stage("temperature", f"{params.temperature:g}", params.temperature != 1, None, len(kept), 1.0)]
 
-    def cut(name: str, setting: str, active: bool, cutoff: float | None, keep: Callable[[int, int], bool]) -> None:
+    def cut(
+        name: str, setting: str, active: bool, cutoff: float | None, keep: Callable[[int, int], bool]
+    ) -> None:
         nonlocal kept
         if active:
             left = [i for place, i in enumerate(kept) if keep(place, i)]
-            removed.update({i: (name, f"cut by {name}") for i in set(kept) - set(left)})
+            removed.update(dict.fromkeys(set(kept) - set(left), (name, f"cut by {name}")))
             kept = left
         mass = sum(math.exp(tempered[i] - total) for i in kept)
         stages.append(Stage(name, setting, active, cutoff, len(kept), mass))
@@ -269,7 +297,13 @@ def _filters(
     for i in kept:
         before[i] = mass
         mass += math.exp(tempered[i] - z)
-    cut("top_p", f"{params.top_p:g}", params.top_p < 1, params.top_p, lambda place, i: before[i] < params.top_p)
+    cut(
+        "top_p",
+        f"{params.top_p:g}",
+        params.top_p < 1,
+        params.top_p,
+        lambda place, i: before[i] < params.top_p,
+    )
     best = tempered[kept[0]]
     floor = params.min_p
     cut("min_p", f"{floor:g}", floor > 0, floor, lambda place, i: math.exp(tempered[i] - best) >= floor)

@@ -26,7 +26,9 @@ function fillChip(chip, token, piece, breaks) {
     : piece.parts ? 'part ' + piece.part + ' of ' + flowing(piece.text) : 'part of a character that is not complete';
   if (part || piece.broken) {
     const label = part ? el('small', '', piece.part + '/' + (piece.parts || '…')) : null;
-    chip.replaceChildren(el('span', 'ink', spacedHex(token.hex), label));
+    const whole = part && piece.part === piece.parts ? el('b', '', flowing(piece.text)) : null;
+    chip.replaceChildren(el('span', 'ink', spacedHex(token.hex), label, whole));
+    chip.dataset.part = piece.part || '';
   } else if (piece.text === '') {
     chip.replaceChildren(el('span', 'ink unknown', 'id ' + token.id));
   } else {

@@ -62,13 +62,22 @@ function cutLane(lane, length) {
   return steps;
 }
 
+function everything(steps) {
+  return piecesOf(steps).map((piece, index) => {
+    if (steps[index].special) return steps[index].released || '';
+    return piece.part === undefined || piece.part === (piece.parts || 1) ? piece.text : '';
+  }).join('');
+}
+
 function endLane(lane, op) {
   lane.end = op;
   lane.element.dataset.finished = op.reason;
   for (const chip of lane.chips.slice(lane.heldFrom)) chip.classList.remove('held');
   for (const [index] of op.trimmed || []) {
+    if (lane.steps[index].special) continue; // an end token is never part of the text
     lane.chips[index].classList.add('trimmed');
     lane.chips[index].title = 'cut by the stop string';
   }
   if (op.text !== undefined) lane.plain.data = op.text;
+  else if (op.reason === 'stopped') lane.plain.data = everything(lane.steps); // with what was still held back
 }

@@ -16,7 +16,7 @@ function count(number) {
 
 function milliseconds(number) {
   if (number == null) return '–';
-  if (number >= 10000) return (number / 1000).toFixed(1) + ' s';
+  if (number >= 1000) return (number / 1000).toFixed(number >= 10000 ? 1 : 2) + ' s';
   return (number >= 10 ? number.toFixed(0) : number.toFixed(1)) + ' ms';
 }
 
