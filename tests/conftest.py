@@ -8,6 +8,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import pytest
+import torch
 
 from playground.engine.models import Loaded, LoadError, load_model
 
@@ -22,3 +23,19 @@ def bundled() -> Loaded:
         if os.environ.get("PLAYGROUND_REQUIRE_MODEL") == "1":
             raise
         pytest.skip(str(error))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Plain `pytest` is quick and offline: what needs the weights or a browser runs where it is asked for,
+    by `-m` or by its environment variable, and then may not be skipped."""
+    asked = config.option.markexpr or config.option.keyword
+    wanted = {
+        "model": os.environ.get("PLAYGROUND_REQUIRE_MODEL") == "1" or asked,
+        "browser": os.environ.get("PLAYGROUND_REQUIRE_BROWSER") == "1" or asked,
+        "gpu": torch.cuda.is_available(),
+    }
+    for item in items:
+        for name, runs in wanted.items():
+            if not runs and item.get_closest_marker(name):
+                why = "needs an accelerator" if name == "gpu" else f"asked for by -m {name}, and in CI"
+                item.add_marker(pytest.mark.skip(reason=why))

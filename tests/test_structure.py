@@ -28,7 +28,8 @@ ARROWS = {
 }
 PARTS = {
     "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "dice": "sampling",
-    "ranking": "sampling", "stages": "sampling", "sampling": "sampling", "__init__": "playground", "__main__": "main",
+    "ranking": "sampling", "stages": "sampling", "sampling": "sampling",
+    "__init__": "playground", "__main__": "main",
 }  # fmt: skip
 
 
