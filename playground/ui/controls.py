@@ -81,7 +81,7 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
         made |= _sliders(FILTERS)
         start = min(128, most_new_tokens)
         made |= _sliders(
-            [Range("max_tokens", "Most new tokens", 1, most_new_tokens, 1, start, "The answer ends here at the latest.")]
+            [Range("max_tokens", "Most new tokens", 1, most_new_tokens, 1, start, "The answer is cut here.")]
         )  # fmt: skip
         made["seed"] = gr.Textbox(
             label="Seed", placeholder="drawn anew for each run", info="The same seed rolls the same dice.",

@@ -65,8 +65,8 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
         }
 
         async def work(outbox: Outbox) -> None:
-            texts = (text or "" for text in (system, prompt, seed, stops))
-            await generate(server, outbox, lambda: read_form(mode, *texts, values))
+            texts = {"system": system, "prompt": prompt, "seed": seed, "stops": stops}
+            await generate(server, outbox, lambda: read_form(mode, texts, values))
 
         async with aclosing(messages(own, work)) as sent:
             async for message in sent:

@@ -56,14 +56,13 @@ class Form:
     params: SamplingParams
 
 
-def read_form(
-    mode: str, system: str, prompt: str, seed: str, stops: str, numbers: dict[str, float | None]
-) -> Form:
+def read_form(mode: str, texts: dict[str, str | None], numbers: dict[str, float | None]) -> Form:
     """Checks what came from the page. Raises ValueError in a sentence.
 
-    `seed` is text since JavaScript's numbers end at 2^53; `stops` has one stop string a line, taken
-    literally; `numbers` are fields of SamplingParams.
+    Of `texts`, `seed` is one since JavaScript's numbers end at 2^53, and `stops` has one stop string a line,
+    taken literally; `system` may be empty. `numbers` are fields of SamplingParams.
     """
+    system, prompt, seed, stops = (texts[name] or "" for name in ("system", "prompt", "seed", "stops"))
     for name, text in (("system message", system), ("prompt", prompt), ("stop box", stops)):
         if len(text) > MOST_CHARACTERS:
             raise ValueError(f"The {name} has {len(text):,} characters; the most is {MOST_CHARACTERS:,}.")
@@ -89,7 +88,10 @@ def read_form(
 
 
 async def generate(server: Server, outbox: Outbox, read: Callable[[], Form]) -> None:
-    """Run what `read` gives and post what happens. Errors become one sentence; the board keeps what it showed."""
+    """Run what `read` gives and post what happens.
+
+    Errors become one sentence; the board keeps what it showed.
+    """
     try:
         await _generate(server, outbox, read())
     except asyncio.CancelledError:

@@ -222,7 +222,8 @@ class FakeEngine:
         candidates = tuple(
             Candidate(
                 i, self.vocabulary.bytes_of(i), self.vocabulary.visible(i), logits[i],
-                math.exp(logits[i] - z), logits[i] - z, order.index(i) + 1, final[i], *removed.get(i, (None, None)), "top",
+                math.exp(logits[i] - z), logits[i] - z, order.index(i) + 1, final[i],
+                *removed.get(i, (None, None)), "top",
             )
             for i in listed
         )  # fmt: skip
