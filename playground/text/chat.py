@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from playground.text import templates
 from playground.text.encode import Encoded, Origins, Span, control_ids, encode_trusted
-from playground.text.messages import PromptError, count_surrogates, plain_messages
+from playground.text.messages import LONGEST_TEXT, PromptError, plain_messages
 from playground.text.origin import FIRST_MESSAGE, TEMPLATE, UNKNOWN
 from playground.text.renderer import Renderer, RenderError
 from playground.text.spans import prompt_tokens
-from playground.text.tokens import Vocabulary, replace_surrogates
+from playground.text.surrogates import count_surrogates, replace_surrogates
+from playground.text.tokens import Vocabulary
 from playground.trace import Prompt, Segment, SegmentKind
 
 __all__ = ["PromptError", "chat_prompt", "raw_prompt"]
 
-LONGEST_TEXT = 2_000_000  # characters
+LONGEST_TEMPLATE = 200_000  # characters
 _KINDS: dict[str, SegmentKind] = {
     "system": "system",
     "developer": "system",
@@ -83,16 +84,20 @@ def chat_prompt(
     transformers. Raises PromptError, one plain sentence, if the messages or the template do not work.
     """
     plain, replaced = plain_messages(messages)
+    if template is not None and len(template) > LONGEST_TEMPLATE:
+        raise PromptError(
+            f"the template has {len(template):,} characters; {LONGEST_TEMPLATE:,} are the limit"
+        )
     chosen = templates.resolve(vocabulary.tokenizer, template)
     if chosen is None:
         raise PromptError("this model has no chat template: use raw mode, or pick a template")
     name, source = chosen
     variables = dict(vocabulary.tokenizer.special_tokens_map)
-    notes = _surrogate_notes(replaced)
+    notes = _surrogate_notes(replaced) + _stranger_notes(vocabulary, name)
     if thinking is not None:
         # The two names that templates read; the others of the switch are settings of single models.
         variables |= {"enable_thinking": thinking, "thinking": thinking}
-        if "enable_thinking" not in source and "thinking" not in source:
+        if "thinking" not in source:
             notes.append("this template has no switch for thinking")
     try:
         made = _RENDERERS[name != templates.EDITED].render(
@@ -104,29 +109,32 @@ def chat_prompt(
     if not text:
         raise PromptError("the chat template makes an empty prompt of these messages")
     kinds = [_KINDS.get(message["role"], "user") for message in plain]
-
-    def trusted(token_id: int, start: int, end: int) -> bool:
-        origin = origins.single(start, end)
-        if origin == ord(TEMPLATE):
-            return True
-        # An assistant's own `</think>` is a marker; its `<|im_end|>` is not.
-        return (
-            not vocabulary.is_special(token_id)
-            and origin is not None
-            and origin >= FIRST_MESSAGE
-            and kinds[origin - FIRST_MESSAGE] == "assistant"
-        )
-
     control = control_ids(vocabulary, made["literals"])
-    encoded = encode_trusted(vocabulary, text, control, trusted)
+    encoded = encode_trusted(vocabulary, text, control, _trust(vocabulary, origins, kinds))
     markers = [span for token_id, span in zip(encoded.ids, encoded.spans, strict=True) if token_id in control]
     segments = _segments(made, origins, kinds, markers)
     unknown = sum(segment.end - segment.start for segment in segments if segment.kind == "raw")
     if unknown:
-        notes.append(f"who wrote {_count(unknown, 'character')} cannot be told; shown as raw")
+        whose = f"who wrote {_count(unknown, 'character')} cannot be told"
+        notes.append(f"{whose}: shown as raw, and markers there are just text")
     if encoded.ids[:2] == [vocabulary.bos_id] * 2:
         notes.append("the template writes the start token twice")
     return _prompt(vocabulary, text, encoded, segments, name, notes)
+
+
+def _trust(
+    vocabulary: Vocabulary, origins: Origins, kinds: list[SegmentKind]
+) -> Callable[[int, int, int], bool]:
+    """Whether a marker at [start, end) counts: every character of it must be the template's."""
+
+    def trusted(token_id: int, start: int, end: int) -> bool:
+        origin = origins.single(start, end)
+        if origin is None or origin < FIRST_MESSAGE:
+            return origin == ord(TEMPLATE)
+        # An assistant's own `</think>` is a marker too; its `<|im_end|>` is not.
+        return not vocabulary.is_special(token_id) and kinds[origin - FIRST_MESSAGE] == "assistant"
+
+    return trusted
 
 
 def _segments(
@@ -165,6 +173,9 @@ def _prompt(
     template: str | None,
     notes: list[str],
 ) -> Prompt:
+    beyond = [token_id for token_id in encoded.ids if token_id >= vocabulary.size]
+    if beyond:
+        raise PromptError(f"the model has no token {beyond[0]} ({vocabulary.visible(beyond[0])})")
     if not encoded.ids:
         raise PromptError("the prompt is empty: the model's vocabulary has nothing for these characters")
     tokens, lost = prompt_tokens(vocabulary, text, encoded, segments)
@@ -182,6 +193,12 @@ def _after(vocabulary: Vocabulary, prefix: list[int], encoding: Any) -> Encoded:
         at = end
     moved = [(start + at, end + at) for start, end in encoding.offsets]
     return Encoded([*prefix, *encoding.ids], [*spans, *moved])
+
+
+def _stranger_notes(vocabulary: Vocabulary, name: str) -> list[str]:
+    known = set(vocabulary.added.values())
+    strange = ", ".join(marker for marker in templates.MARKERS.get(name, ()) if marker not in known)
+    return [f"this model was not made for this template: {strange} is just text to it"] if strange else []
 
 
 def _surrogate_notes(count: int) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from tokenizers import Tokenizer
 from playground.text.tokens import Vocabulary
 
 Span = tuple[int, int]  # code points
+
+_MAKING = threading.Lock()  # of renamed copies
 
 
 @dataclass(frozen=True)
@@ -52,12 +55,16 @@ class Origins:
 def control_ids(vocabulary: Vocabulary, literals: str) -> dict[int, str]:
     """The markers nobody may forge: special tokens, and added ones that the template writes (`</think>`).
 
-    Added tokens that are white space (runs of line breaks) are ordinary text wherever they stand.
+    Added tokens that are white space (runs of line breaks) or plain words are text wherever they stand.
     """
     return {
         token_id: content
         for token_id, content in vocabulary.added.items()
-        if content and (vocabulary.is_special(token_id) or (content in literals and not content.isspace()))
+        if content
+        and (
+            vocabulary.is_special(token_id)
+            or (content in literals and not content.isspace() and not content.strip().isalnum())
+        )
     }
 
 
@@ -110,7 +117,9 @@ class _Renamed:
             token_id: f"\U00100000{salt}{chr(0x100100 + index)}\U00100001"
             for index, token_id in enumerate(control)
         }
-        self._backend = Tokenizer.from_str(json.dumps(_rename(vocabulary.spec, control, self.names)))
+        self._backend = Tokenizer.from_str(
+            json.dumps(_rename(json.loads(vocabulary.backend.to_str()), control, self.names))
+        )
 
     def encode(self, text: str, markers: list[tuple[int, int, int]]) -> Encoded:
         """`text` with control tokens at the markers only; spans in code points of `text`."""
@@ -142,11 +151,12 @@ def _renamed(vocabulary: Vocabulary, control: dict[int, str]) -> _Renamed:
     """The copy for this set of control tokens, made on first need and kept."""
     key = frozenset(control)
     kept = vocabulary.renamed
-    if key not in kept:
-        if len(kept) >= 4:  # an edited template can change the set; each copy holds a whole vocabulary
-            kept.pop(next(iter(kept)), None)
-        kept[key] = _Renamed(vocabulary, control)
-    made: _Renamed = kept[key]
+    with _MAKING:
+        if key not in kept:
+            if len(kept) >= 4:  # an edited template can change the set; each copy holds a whole vocabulary
+                del kept[next(iter(kept))]
+            kept[key] = _Renamed(vocabulary, control)
+        made: _Renamed = kept[key]
     return made
 
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from playground.text.tokens import replace_surrogates
+from playground.text.surrogates import count_surrogates, replace_surrogates
 
 MOST_MESSAGES = 10_000
-MOST_CHARACTERS = 2_000_000  # in all messages together
+LONGEST_TEXT = 2_000_000  # characters, in all messages together and in a prompt
 _DEEPEST = 30  # levels of lists and objects in a field such as tool_calls
 
 
 class PromptError(ValueError):
     """Why there is no prompt: one plain sentence that says what to do."""
-
-
-def count_surrogates(text: str) -> int:
-    """Lone surrogates in `text`: half characters, which no UTF-8 can carry."""
-    return 0 if text.isascii() else sum("\ud800" <= character <= "\udfff" for character in text)
 
 
 def plain_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
@@ -77,7 +72,5 @@ class _Copy:
 
     def count(self, characters: int) -> None:
         self.characters += characters
-        if self.characters > MOST_CHARACTERS:
-            raise PromptError(
-                f"the messages have more than {MOST_CHARACTERS:,} characters, which is the limit"
-            )
+        if self.characters > LONGEST_TEXT:
+            raise PromptError(f"the messages have more than {LONGEST_TEXT:,} characters, which is the limit")

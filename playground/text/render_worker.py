@@ -17,6 +17,7 @@ from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.exceptions import SecurityError
 from transformers.utils import chat_template_utils
 
+from playground.text.messages import LONGEST_TEXT
 from playground.text.origin import (
     FIRST_MESSAGE,
     SPECIAL,
@@ -27,10 +28,10 @@ from playground.text.origin import (
     tagged,
     written_by,
 )
+from playground.text.surrogates import replace_surrogates
 from playground.text.tracing import compiled, literals
 
 KNOWN_ROLES = {"system", "developer", "user", "assistant", "tool"}
-LONGEST_TEXT = 2_000_000  # characters
 MEMORY = 1 << 30  # bytes beyond what the process needs to start
 
 # The words that transformers marks the end of a message with when that is to be continued.
@@ -55,7 +56,9 @@ def render(template: str, messages: Messages, variables: dict[str, Any], go_on: 
     if len(text) > LONGEST_TEXT:
         raise MemoryError
     traced = _tried(lambda: _trace(template, _tagged(messages), variables, go_on, not go_on))
-    if traced != text:
+    alike = traced == text
+    text = replace_surrogates(text)  # a template can write them, by number
+    if traced is None or not alike:
         return {
             "text": text,
             "runs": [[len(text), ord(UNKNOWN)]],

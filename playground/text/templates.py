@@ -60,6 +60,14 @@ MISTRAL = """\
 
 KNOWN = {"chatml": CHATML, "llama3": LLAMA3, "gemma": GEMMA, "mistral": MISTRAL}
 
+# What a model must have as tokens for a template to mean to it what it should.
+MARKERS = {
+    "chatml": ("<|im_start|>", "<|im_end|>"),
+    "llama3": ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
+    "gemma": ("<start_of_turn>", "<end_of_turn>"),
+    "mistral": ("[INST]", "[/INST]"),
+}
+
 
 def resolve(tokenizer: Any, template: str | None) -> tuple[str, str] | None:
     """(name, Jinja text) of a template given as a known name, as text, or as None for the model's own.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from typing import Any
 
 from tokenizers import Encoding, Tokenizer, pre_tokenizers
 
 from playground.text.pieces import read_rules
+from playground.text.surrogates import replace_surrogates
 from playground.text.visible import visible_bytes, visible_text
 
 __all__ = [
@@ -20,13 +20,6 @@ __all__ = [
     "visible_bytes",
     "visible_text",
 ]
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-def replace_surrogates(text: str) -> str:
-    """`text` with lone surrogates, which no UTF-8 can carry, as U+FFFD."""
-    return _SURROGATES.sub("\ufffd", text)
 
 
 def fix_pretokenizer(tokenizer: Any, pre_name: str | None) -> None:
@@ -61,11 +54,12 @@ class Vocabulary:
         saved: dict[str, Any] = json.loads(shared.to_str())
         # Truncation and padding may be on because somebody else asked for them; what the post-processor adds
         # is added here on purpose or not at all, and its trimmed offsets are of no use.
-        self.spec = {**saved, "truncation": None, "padding": None, "post_processor": None}
-        self.backend = Tokenizer.from_str(json.dumps(self.spec))
+        spec = {**saved, "truncation": None, "padding": None, "post_processor": None}
+        self.backend = Tokenizer.from_str(json.dumps(spec))
         self.prefix_ids = self._prefix(shared.post_processor)
         self.renamed: dict[frozenset[int], Any] = {}  # copies that `encode` makes and keeps
-        self.rules = read_rules(self.spec)
+        self.rules = read_rules(spec)
+        self.unknown_id = self._unknown(spec["model"])
         added = tokenizer.added_tokens_decoder
         self._added = {int(key): (token.content, token.normalized) for key, token in added.items()}
         self._special = frozenset(int(key) for key, token in added.items() if token.special)
@@ -86,12 +80,10 @@ class Vocabulary:
         token_id = self.tokenizer.bos_token_id
         return int(token_id) if isinstance(token_id, int) else None
 
-    @property
-    def unknown_id(self) -> int | None:
+    def _unknown(self, model: dict[str, Any]) -> int | None:
         """The id that stands for whatever the vocabulary lacks, if there is one."""
-        piece = self.spec["model"].get("unk_token")
-        unigram = self.spec["model"].get("unk_id")
-        return unigram if piece is None else self.backend.token_to_id(piece)
+        piece = model.get("unk_token")
+        return model.get("unk_id") if piece is None else self.backend.token_to_id(piece)
 
     @property
     def added(self) -> dict[int, str]:

@@ -292,7 +292,9 @@ def test_broken_characters_are_replaced_and_said() -> None:
 def test_text_of_unknown_origin_is_said() -> None:
     prompt = chat_prompt(VOCAB, user("ab"), template="{{ messages[0].content | title }}!")
     assert parts(prompt) == [("raw", "Ab"), ("template", "!")]
-    assert prompt.notes == ("who wrote 2 characters cannot be told; shown as raw",)
+    assert prompt.notes == (
+        "who wrote 2 characters cannot be told: shown as raw, and markers there are just text",
+    )
 
 
 # Thinking, going on, templates by name
@@ -372,6 +374,36 @@ def test_names_of_templates() -> None:
     several = chatting(None)
     several.tokenizer.chat_template = {"default": families.LLAMA3, "tool_use": families.CHATML}
     assert chat_prompt(several, user("Hi")).text.startswith("<s><|start_header_id|>")
+
+
+def test_a_template_that_the_model_was_not_made_for() -> None:
+    vocab = makers.vocabulary(makers.byte_level_of("<|>_\u010aHabcdefghijklmnopqrstuvwxyz"))
+    assert chat_prompt(vocab, user("Hi"), template="chatml").notes == (
+        "this model was not made for this template: <|im_start|>, <|im_end|> is just text to it",
+    )
+    assert chat_prompt(VOCAB, user("Hi"), template="chatml").notes == ()
+
+
+def test_a_template_that_refuses_a_system_message_hides_none() -> None:
+    prompt = chat_prompt(chatting(STRICT), user("Hi"))
+    assert parts(prompt) == [("user", "Hi")]
+
+
+def test_a_template_that_is_too_long() -> None:
+    with pytest.raises(PromptError, match="200,001 characters"):
+        chat_prompt(VOCAB, user("Hi"), template="a" * 200_001)
+
+
+def test_half_characters_written_by_a_template() -> None:
+    prompt = chat_prompt(VOCAB, user("Hi"), template=r"{{ '\ud83d' }}{{ '\ude00' }}{{ messages[0].content }}")
+    assert parts(prompt) == [("template", "\ufffd\ufffd"), ("user", "Hi")]
+
+
+def test_tokens_that_the_model_has_no_row_for() -> None:
+    vocab = Vocabulary(VOCAB.tokenizer, VOCAB.backend.token_to_id("<|im_end|>"))
+    with pytest.raises(PromptError, match=r"the model has no token \d+ \(<\|im_end\|>\)"):
+        raw_prompt(vocab, "a<|im_end|>")
+    assert raw_prompt(vocab, "a").ids
 
 
 # Raw text

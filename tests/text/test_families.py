@@ -91,7 +91,7 @@ def check(vocab: Vocabulary, prompt: Prompt) -> None:
 
 
 @pytest.mark.parametrize(("family", "kind"), PAIRS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(messages=conversations(HONEST))
 def test_ids_are_those_of_the_library(family: str, kind: str, messages: Messages) -> None:
     vocab = vocabulary(family, kind)
@@ -115,7 +115,7 @@ def test_segments_hold_what_each_party_wrote(family: str, messages: Messages) ->
 
 
 @pytest.mark.parametrize(("family", "kind"), PAIRS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(messages=conversations(HOSTILE))
 def test_typed_markers_are_never_control_tokens(family: str, kind: str, messages: Messages) -> None:
     vocab = vocabulary(family, kind)
