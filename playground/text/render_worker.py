@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,8 @@ from playground.text.surrogates import replace_surrogates
 from playground.text.tracing import compiled, literals
 
 KNOWN_ROLES = {"system", "developer", "user", "assistant", "tool"}
-MEMORY = 1 << 30  # bytes beyond what the process needs to start
+LONGEST_TIME = 60  # seconds; the caller's own deadline is sooner, unless the caller is gone
+MEMORY = 1 << 29  # bytes beyond what the process needs to start
 
 # The words that transformers marks the end of a message with when that is to be continued.
 _TAG = "CONTINUE_FINAL_MESSAGE_TAG "
@@ -204,9 +206,12 @@ def main() -> None:
     _limit_memory()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
+    alarm = getattr(signal, "alarm", lambda seconds: None)  # Windows has none
     for line in sys.stdin.buffer:
+        alarm(LONGEST_TIME)  # ends this process
         sys.stdout.write(json.dumps(answer(line)) + "\n")
         sys.stdout.flush()
+        alarm(0)
 
 
 if __name__ == "__main__":
