@@ -18,8 +18,9 @@ from typing import Any
 import torch
 
 from playground.engine.local import LocalEngine
-from playground.engine.models import load_model
-from playground.trace import Prompt, SamplingParams, TokenStep
+from playground.engine.models import Loaded, load_model
+from playground.trace import ModelInfo, Prompt, SamplingParams, TokenStep
+from tests import fakes
 
 TOKENS = 128
 SETTINGS = SamplingParams(
@@ -53,6 +54,25 @@ class Nothing:
     def end(self) -> None: ...
 
 
+def engine_for(args: argparse.Namespace, dtype: str) -> LocalEngine:
+    """The wanted model, or one of the bundled model's shape with random weights."""
+    if not args.random:
+        return LocalEngine(load_model(args.model, device=args.device, dtype=dtype))
+    model = fakes.tiny_llama(
+        49152,
+        positions=8192,
+        layers=30,
+        hidden_size=576,
+        intermediate_size=1536,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        tie_word_embeddings=True,
+        initializer_range=0.02,
+    ).to(args.device, getattr(torch, dtype))
+    info = ModelInfo("random weights", "0" * 64, dtype, args.device, 49152, 8192, (fakes.IM_END,))
+    return LocalEngine(Loaded(model, fakes.byte_tokenizer(), info))
+
+
 def prompt(engine: LocalEngine) -> Prompt:
     return engine.chat([{"role": "user", "content": "Tell me a long story about a fox who learns to read."}])
 
@@ -60,7 +80,7 @@ def prompt(engine: LocalEngine) -> Prompt:
 def decode(args: argparse.Namespace) -> None:
     """One lane with full records against plain `generate` that records nothing."""
     for dtype in args.dtypes:
-        engine = LocalEngine(load_model(args.model, device=args.device, dtype=dtype))
+        engine = engine_for(args, dtype)
         read = prompt(engine)
         ids = torch.tensor([read.ids], device=engine.model.device)
 
@@ -90,14 +110,19 @@ def decode(args: argparse.Namespace) -> None:
 
         mine, theirs = (statistics.median(rates) for rates in alternate(ours, plain, times=args.times))
         report(
-            f"decode {dtype}", mine / theirs, 1.0, True, ours_tps=round(mine, 2), generate_tps=round(theirs, 2)
+            f"decode {dtype}",
+            mine / theirs,
+            1.0,
+            True,
+            ours_tps=round(mine, 2),
+            generate_tps=round(theirs, 2),
         )
         engine.close()
 
 
 def lanes(args: argparse.Namespace) -> None:
     """Tokens per second of all lanes together, 4 lanes against 1."""
-    engine = LocalEngine(load_model(args.model, device=args.device, dtype="bfloat16"))
+    engine = engine_for(args, "bfloat16")
     read = prompt(engine)
 
     def rate(count: int) -> float:
@@ -116,7 +141,7 @@ def lanes(args: argparse.Namespace) -> None:
 
 def fork(args: argparse.Namespace) -> None:
     """Time to the first token of a fork after 1,000 ids, with prefix reuse against without."""
-    engine = LocalEngine(load_model(args.model, device=args.device, dtype=args.dtypes[0]))
+    engine = engine_for(args, args.dtypes[0])
     settings = SamplingParams(max_tokens=1000, min_tokens=1000, ignore_eos=True, seed=1)
     parent = engine.run(prompt(engine), settings)
     longer = SamplingParams(max_tokens=1002, min_tokens=1002, ignore_eos=True, seed=1)
@@ -142,6 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("which", nargs="*", default=["decode", "lanes", "fork"], choices=[*works])
     parser.add_argument("--model", help="a model as for app.py; the bundled one if not given")
+    parser.add_argument("--random", action="store_true", help="random weights in the bundled model's shape")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtypes", nargs="+", default=["float32", "bfloat16"])
     parser.add_argument("--times", type=int, default=5)
