@@ -22,7 +22,8 @@ from torch import Tensor
 from playground.dice import dice
 from playground.params import SamplingParams
 from playground.ranking import Floats, Ids
-from playground.stages import STAGES, NanLogits, NoTokenLeft, Row, SamplingError, entropy
+from playground.row import NanLogits, NoTokenLeft, Row, SamplingError, entropy
+from playground.stages import STAGES
 from playground.trace import Stage
 
 __all__ = [

@@ -11,27 +11,14 @@ included where those define them. Where they do not, at the edge of top-p, the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from playground.params import SamplingParams
-from playground.ranking import Floats, Ids, Ranking
-
-LARGEST = float(np.finfo(np.float32).max)
-
-
-class SamplingError(ValueError):
-    """No token can be picked from a row of logits; the message is one plain sentence."""
-
-
-class NanLogits(SamplingError):
-    """The model gave something that is not a logit."""
-
-
-class NoTokenLeft(SamplingError):
-    """Every token is banned or excluded."""
+from playground.ranking import Ranking
+from playground.row import LARGEST, NoTokenLeft, Row, entropy
 
 
 @dataclass(frozen=True)
@@ -46,124 +33,21 @@ class Effect:
 OFF = Effect("off", active=False)
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A stretch of the order that one stage kept, by its first and last token."""
-
-    name: str
-    first: tuple[float, int]  # (−score, id): falling score, ties by lowest id
-    last: tuple[float, int]
-    explain: Callable[[int], str]  # why that id lies outside
-
-
-class Row:
-    """One step's logits on their way through the stages. Private to `sampling`, which freezes the result.
-
-    logits   (vocab,) float64, the model's float32 logits exactly; never changed
-    scores   (vocab,) float64, what the stages made of them; minus infinity cannot be picked
-    shifted  (vocab,) float64, score − best score, not under −1000; of the logits until temperature
-    weights  (vocab,) float64, exp(shifted)
-    part     the ids kept so far in order, or `slice(None)` while no filter has cut any
-    """
-
-    def __init__(
-        self, logits: Floats, prompt_ids: Sequence[int], answer_ids: Sequence[int], end_ids: Sequence[int]
-    ) -> None:
-        self.logits = self.scores = logits
-        self.prompt_ids, self.answer_ids, self.end_ids = prompt_ids, answer_ids, end_ids
-        top = float(logits.max())
-        if np.isnan(top) or top == np.inf:
-            raise NanLogits(
-                "the model gave NaN or infinity where a logit should be, so no token can be picked"
-            )
-        if top == -np.inf:
-            raise NoTokenLeft("no token is left to pick: the model excluded every one")
-        self.shifted = below(logits, top)
-        self.weights = self.raw_weights = np.exp(self.shifted)
-        self.raw_total = float(self.raw_weights.sum())
-        self.log_total = top + float(np.log(self.raw_total))
-        self.raw_entropy = entropy(self.raw_weights, self.shifted, self.raw_total)
-        self.excluded: dict[int, tuple[str, str]] = {}
-        self.cuts: list[Cut] = []
-        self.kept, self.mass, self.greedy = len(logits), 1.0, False
-        if logits.min() == -np.inf:
-            self.kept = int(np.count_nonzero(logits > -np.inf))
-
-    # Before temperature: single logits change.
-
-    def known(self, ids: Sequence[int]) -> Ids:
-        """`ids` as an array, without those the model has no logit for."""
-        array = np.asarray(ids, dtype=np.int64)
-        return array[(array >= 0) & (array < len(self.logits))]
-
-    def change(self, ids: Ids, scores: Floats) -> None:
-        """Give `ids` new scores. A finite one stays finite, so that no arithmetic ever bans or yields NaN."""
-        if self.scores is self.logits:
-            self.scores = self.logits.copy()
-        finite = self.scores[ids] > -np.inf
-        self.scores[ids[finite]] = np.clip(scores[finite], -LARGEST, LARGEST)
-
-    def exclude(self, name: str, ids: Ids, why: str) -> None:
-        """Make `ids` impossible to pick, on account of the stage `name`."""
-        fresh = np.unique(ids[self.scores[ids] > -np.inf])
-        if not len(fresh):
-            return
-        self.excluded |= {int(token_id): (name, why) for token_id in fresh}
-        if self.scores is self.logits:
-            self.scores = self.logits.copy()
-        self.scores[fresh] = -np.inf
-        self.kept -= len(fresh)
-        self.mass = float(self.raw_weights[self.scores > -np.inf].sum()) / self.raw_total
-
-    # From temperature on: a window on the descending order narrows.
-
-    def settle(self, temperature: float) -> None:
-        """Divide by the temperature and fix the order and the weights."""
-        untouched = self.scores is self.logits
-        if temperature != 1:
-            self.scores = self.scores / temperature
-        self.ranking = Ranking(self.scores)
-        # Dividing does not change the order, so one ranking may serve for the raw ranks too.
-        self.raw_ranking = self.ranking if untouched else Ranking(self.logits)
-        if self.scores is not self.logits:
-            self.shifted = below(self.scores, float(self.scores.max()))
-            self.weights = np.exp(self.shifted)
-        self.part: slice | Ids = slice(None)
-        self.low, self.high = 0, self.kept
-        self.total = float(self.weights.sum())
-
-    def keep(self, name: str, low: int, high: int, explain: Callable[[int], str]) -> None:
-        """Narrow the window to the places [low, high) of the order."""
-        if (low, high) == (self.low, self.high):
-            return
-        self.low, self.high, self.kept = low, high, high - low
-        part = self.ranking.head(high)[low:high]
-        self.part = part
-        self.total = float(self.weights[part].sum())
-        self.mass = float(self.raw_weights[part].sum()) / self.raw_total
-        self.cuts.append(Cut(name, self.place(int(part[0])), self.place(int(part[-1])), explain))
-
-    def place(self, token_id: int) -> tuple[float, int]:
-        return -float(self.scores[token_id]), token_id
-
-    def kept_ids(self) -> Ids:
-        """The ids in the window; in order of ids while no filter has cut any."""
-        return np.flatnonzero(self.scores > -np.inf) if isinstance(self.part, slice) else self.part
-
-
-def below(scores: Floats, top: float) -> Floats:
-    """How far below `top` each score lies, at most 1000: no weight is left there and 0 × −1000 is 0."""
-    shifted = scores - top
-    return np.maximum(shifted, -1000.0, out=shifted)
-
-
-def entropy(weights: Floats, shifted: Floats, total: float) -> float:
-    """Entropy in nats of weights/total, where weights = exp(shifted) and shifted ≤ 0."""
-    return max(0.0, float(np.log(total)) - float(weights @ shifted) / total)
-
-
 def percent(share: float) -> str:
     return "under 0.01%" if 0 < share < 1e-4 else f"{100 * share:.3g}%"
+
+
+def apart(lower: float, higher: float) -> tuple[str, str]:
+    """Two different numbers with as few digits, four or more, as still show which is lower."""
+    for digits in (4, 7, 17):
+        shown = f"{lower:.{digits}g}", f"{higher:.{digits}g}"
+        if shown[0] != shown[1]:
+            break
+    return shown
+
+
+# What explains a cut holds arrays and numbers but not the row: a circle would keep its megabytes alive until
+# the garbage collector comes round.
 
 
 def logit_bias(row: Row, params: SamplingParams) -> Effect:
@@ -231,11 +115,13 @@ def temperature(row: Row, params: SamplingParams) -> Effect:
     if not row.greedy:
         return Effect(f"{value:g}", active=value != 1)
 
+    scores = row.scores
+
     def explain(token_id: int) -> str:
-        score = float(row.scores[token_id])
-        if score == top:
+        if scores[token_id] == top:
             return f"level with token {best}, and the lowest id is taken"
-        return f"logit {score:.4g} is not the largest, {top:.4g}"
+        own, largest = apart(scores[token_id], top)
+        return f"logit {own} is not the largest, {largest}"
 
     row.keep("greedy", 0, 1, explain)
     return Effect(f"{value:g} (greedy)")
@@ -246,15 +132,16 @@ def top_k(row: Row, params: SamplingParams) -> Effect:
     if not params.top_k:
         return OFF
     k = min(params.top_k, row.kept)
-    cutoff = float(row.scores[row.ranking.head(k)[k - 1]])
-    high = min(row.high, int(np.count_nonzero(row.scores >= cutoff)))
+    scores = row.scores
+    cutoff = float(scores[row.ranking.head(k)[k - 1]])
+    high = min(row.high, int(np.count_nonzero(scores >= cutoff)))
     now = "" if params.temperature == 1 else f" after temperature {params.temperature:g}"
-    row.keep(
-        "top_k",
-        row.low,
-        high,
-        lambda token_id: f"logit {row.scores[token_id]:.4g}{now} is under that of place {k}, {cutoff:.4g}",
-    )
+
+    def explain(token_id: int) -> str:
+        own, least = apart(scores[token_id], cutoff)
+        return f"logit {own}{now} is under that of place {k}, {least}"
+
+    row.keep("top_k", row.low, high, explain)
     return Effect(str(params.top_k), cutoff)
 
 
@@ -275,10 +162,12 @@ def min_p(row: Row, params: SamplingParams) -> Effect:
     if params.min_p == 0:
         return OFF
     # The best token has weight 1, so a weight is its own share of the largest.
-    total, share = row.total, params.min_p
-    high = min(row.high, int(np.count_nonzero(row.weights >= share)))
+    weights, total, share = row.weights, row.total, params.min_p
+    high = min(row.high, int(np.count_nonzero(weights >= share)))
     floor = f"{percent(share)} of {percent(1 / total)}"
-    row.keep("min_p", row.low, high, lambda id_: f"{percent(row.weights[id_] / total)} is under {floor}")
+    row.keep(
+        "min_p", row.low, high, lambda token_id: f"{percent(weights[token_id] / total)} is under {floor}"
+    )
     return Effect(f"{share:g}", share / total)
 
 
@@ -300,10 +189,11 @@ def typical_p(row: Row, params: SamplingParams) -> Effect:
     cutoff = float(distance[nearest.head(count)[count - 1]])
     low = row.low + int(np.count_nonzero((distance > cutoff) & (surprise < mean)))
     high = low + int(np.count_nonzero(distance <= cutoff))
-    log_top = float(row.scores.max()) + log_total
+    scores = row.scores
+    log_top = float(scores.max()) + log_total
 
     def explain(token_id: int) -> str:
-        own = log_top - float(row.scores[token_id])
+        own = log_top - float(scores[token_id])
         return f"its surprise of {own:.3g} nats is not within {cutoff:.3g} of the entropy, {mean:.3g}"
 
     row.keep("typical_p", low, high, explain)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -182,6 +184,19 @@ def test_logits_may_carry_gradients_and_are_not_kept_by_reference() -> None:
     with torch.no_grad():
         logits.zero_()
     assert row.logits.tolist() == FOUR.tolist()
+
+
+def test_a_row_is_freed_at_once_without_the_garbage_collector() -> None:
+    for chosen in SETTINGS:
+        row = distribution(long_row(), SamplingParams(**chosen), prompt_ids=[0])
+        decide(row, 0.5)
+        remembered = weakref.ref(row._row)
+        gc.disable()
+        try:
+            del row
+            assert remembered() is None, chosen
+        finally:
+            gc.enable()
 
 
 def test_b31_global_random_state_is_left_alone() -> None:

@@ -188,6 +188,11 @@ def test_top_k_reason_speaks_of_logits_after_temperature() -> None:
     assert row.removed(1) == ("top_k", "logit 2 after temperature 0.5 is under that of place 1, 4")
 
 
+def test_a_reason_has_the_digits_that_tell_two_logits_apart() -> None:
+    row = distribution(torch.tensor([3.0, 3.00001]), SamplingParams(top_k=1))
+    assert row.removed(0) == ("top_k", "logit 3 is under that of place 1, 3.00001")
+
+
 def test_top_p_keeps_the_token_that_reaches_the_mass_and_lowest_ids_of_ties() -> None:
     logits = torch.tensor([0.1, 0.4, 0.3, 0.2]).log()
     row = distribution(logits, SamplingParams(top_p=0.69))
