@@ -58,5 +58,7 @@ def load(
     """
     from playground.engine.local import LocalEngine
     from playground.engine.models import load_model
+    from playground.text.chat import warm_up
 
+    warm_up()
     return LocalEngine(load_model(model, device=device, dtype=dtype), **limits)

@@ -22,14 +22,14 @@ ARROWS = {
     "engine": {"trace", "text", "sampling", "progress"},
     "settings": {"trace"},
     "ui": {"trace", "text", "sampling", "engine", "progress", "settings", "playground"},
-    "playground": {"trace", "engine"},
+    "playground": {"trace", "text", "engine"},
     "main": {"trace", "text", "engine", "progress", "playground"},
     "app": {"ui", "settings", "engine", "playground"},
 }
 PARTS = {
     "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "dice": "sampling",
     "ranking": "sampling", "stages": "sampling", "sampling": "sampling",
-    "__init__": "playground", "__main__": "main",
+    "row": "sampling", "__init__": "playground", "__main__": "main", "arguments": "main", "terminal": "main",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from playground.text.surrogates import count_surrogates, replace_surrogates
 from playground.text.tokens import Vocabulary
 from playground.trace import Prompt, Segment, SegmentKind
 
-__all__ = ["PromptError", "chat_prompt", "raw_prompt"]
+__all__ = ["PromptError", "chat_prompt", "raw_prompt", "warm_up"]
 
 LONGEST_TEMPLATE = 200_000  # characters
 _KINDS: dict[str, SegmentKind] = {
@@ -29,6 +30,11 @@ _KINDS: dict[str, SegmentKind] = {
 
 # A template that a visitor edited may use up its time; that must not keep the others waiting.
 _RENDERERS = {True: Renderer(), False: Renderer()}
+
+
+def warm_up() -> None:
+    """Start what runs the models' own templates, which takes a second; returns at once."""
+    threading.Thread(target=_RENDERERS[False].warm_up, name="playground-templates", daemon=True).start()
 
 
 def raw_prompt(vocabulary: Vocabulary, text: str) -> Prompt:

@@ -46,6 +46,12 @@ class Renderer:
             raise RenderError(made["error"])
         return made
 
+    def warm_up(self) -> None:
+        """Start the process, so that the first request need not wait for it."""
+        with self._lock, contextlib.suppress(RenderError):
+            if self._process is None:
+                self._start()
+
     def close(self) -> None:
         """End the process; a later `render` starts another."""
         process, self._process = self._process, None

@@ -1,0 +1,88 @@
+"""What is kept of past passes: found by ids, bounded in bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playground.engine.pool import IdsKey, LogitsPool, PrefixStore
+from playground.trace import SamplingParams
+from tests import fakes
+from tests.engines import engine_of, prompt_of
+
+IDS = st.lists(st.integers(0, 2**32 - 1), max_size=6)
+
+
+@given(IDS, IDS)
+def test_keys_are_equal_exactly_where_ids_are(first: list[int], second: list[int]) -> None:
+    assert (IdsKey(first).key == IdsKey(second).key) == (first == second)
+
+
+@given(IDS, IDS)
+def test_a_key_does_not_depend_on_how_the_ids_came(first: list[int], second: list[int]) -> None:
+    key = IdsKey(first)
+    assert key.extend(second) == IdsKey([*first, *second]).key
+
+
+def test_the_pool_drops_what_is_oldest() -> None:
+    pool = LogitsPool(3 * 40)  # three rows of ten float32
+    for number in range(5):
+        pool.put(bytes([number]), torch.full((10,), float(number)))
+    assert pool.bytes == 120
+    assert [pool.get(bytes([number])) is not None for number in range(5)] == [False, False, True, True, True]
+    pool.put(bytes([2]), torch.zeros(10))  # known already: it only becomes the newest
+    pool.put(bytes([9]), torch.zeros(10))
+    kept = pool.get(bytes([2]))
+    assert kept is not None
+    assert float(kept[0]) == 2.0
+    assert pool.get(bytes([3])) is None
+    pool.put(b"large", torch.zeros(1000))
+    assert pool.get(b"large") is None
+
+
+def test_the_pool_keeps_a_copy_in_the_models_own_dtype() -> None:
+    pool, row = LogitsPool(1000), torch.ones(10, dtype=torch.bfloat16)
+    pool.put(b"row", row)
+    row.zero_()
+    kept = pool.get(b"row")
+    assert kept is not None
+    assert kept.dtype == torch.bfloat16
+    assert bool((kept == 1).all())
+
+
+def states(length: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(torch.zeros(2, length, 4), torch.zeros(2, length, 4))]  # 64 bytes a position
+
+
+def test_the_longest_shared_prefix_is_found_and_the_oldest_dropped() -> None:
+    store = PrefixStore()
+    store.keep([1, 2, 3], states(3), [None] * 3, room=1000)
+    store.keep([1, 9], states(2), [None] * 2, room=1000)
+    prefix, shared = store.longest(np.array([1, 2, 7]))
+    assert shared == 2
+    assert prefix is not None
+    assert prefix.ids.tolist() == [1, 2, 3]
+    store.keep([1, 2, 3, 4], states(4), [None] * 4, room=1000)
+    assert len(store) == 2  # what it holds as well is not kept twice
+    store.keep([5, 6, 7, 8], states(4), [None] * 4, room=600)
+    assert store.bytes <= 600
+    assert store.longest(np.array([1, 9]))[1] == 1  # the oldest went
+    store.keep([6] * 20, states(20), [None] * 20, room=600)
+    assert store.longest(np.array([6, 6]))[1] == 0  # larger than the room
+    store.shrink(0)
+    assert (len(store), store.bytes) == (0, 0)
+
+
+def test_b43_many_runs_stay_inside_the_bounds() -> None:
+    with engine_of(fakes.tiny_llama(), kv_mb=1, logits_pool_mb=1) as engine:
+        for number in range(60):
+            prompt = prompt_of([number, *range(40)])
+            engine.run(prompt, SamplingParams(max_tokens=20, ignore_eos=True, seed=number))
+        seating = engine._scheduler.seating
+        assert engine._pool.bytes <= 2**20
+        assert 0 < len(engine._pool) < 60 * 20
+        assert seating.prefixes.bytes + sum(batch.total_bytes for batch in seating.batches) <= 2**20
+        assert not seating.seats
+        assert not engine._scheduler._runs
