@@ -71,7 +71,7 @@ def add_api(server: Server) -> None:
     ) -> dict[str, Any]:
         """One step of an answer under other settings, as the token record that the run would have had."""
         try:
-            params, most = server.check(read_params(params_json)), server.settings.max_prompt_tokens
+            params, most = read_params(params_json), server.settings.max_prompt_tokens
             engine = await server.host.engine()
             context = _ids(engine, prompt_ids, "prompt_ids", most)
             answer = _ids(engine, answer_ids, "answer_ids", most)

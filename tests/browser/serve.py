@@ -7,6 +7,10 @@ import sys
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
 from playground.settings import Settings
 from playground.ui.api import health_route
 from playground.ui.host import Host
@@ -19,10 +23,15 @@ from tests.ui.fake_engine import FakeEngine
 def main(port: int, step_s: float = 0.02, name: str = "Fake-12M") -> None:
     engine = FakeEngine(step_s=step_s, name=name)
     server = Server(Host(lambda progress: engine), Seats(2), Settings(port=port, max_lanes=2))
+
+    async def counts(request: Request) -> JSONResponse:
+        """What the engine was asked to do so far."""
+        return JSONResponse({"steps": engine.steps_made, "opened": engine.opened, "closed": engine.closed})
+
     build(server).launch(
         server_name="127.0.0.1",
         server_port=port,
-        app_kwargs={"routes": [health_route(server)]},
+        app_kwargs={"routes": [health_route(server), Route("/counts", counts)]},
         **launch_options(),
     )
 

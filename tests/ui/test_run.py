@@ -136,7 +136,7 @@ def test_b52_a_closed_page_ends_the_run_within_a_step() -> None:
         gate.release(100)
         await until(lambda: seats.free == 1)
         assert engine.steps_made <= 6
-        assert not [t for t in threading.enumerate() if t.name == "read a run" and t.is_alive() and t.join(2)]
+        await until(lambda: not [t for t in threading.enumerate() if t.name == "read a run"])
 
     asyncio.run(story())
 

@@ -25,7 +25,7 @@ function fillChip(chip, token, piece, breaks) {
   chip.title = piece.broken ? 'bytes that are no character' : !part ? ''
     : piece.parts ? 'part ' + piece.part + ' of ' + flowing(piece.text) : 'part of a character that is not complete';
   if (part || piece.broken) {
-    const label = part ? el('small', '', piece.part + '/' + (piece.parts || '…')) : null;
+    const label = part ? el('small', '', ' ' + piece.part + '/' + (piece.parts || '…') + ' ') : null;
     const whole = part && piece.part === piece.parts ? el('b', '', flowing(piece.text)) : null;
     chip.replaceChildren(el('span', 'ink', spacedHex(token.hex), label, whole));
     chip.dataset.part = piece.part || '';

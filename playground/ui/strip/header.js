@@ -7,7 +7,7 @@ function startHeader(element, props, watch) {
     if (!text) return;
     const { state, name, facts, share } = JSON.parse(text);
     chip.dataset.state = state;
-    chip.replaceChildren(el('b', '', name), el('span', 'details', facts));
+    chip.replaceChildren(el('b', '', name), el('span', 'details', facts ? ' · ' + facts : ''));
     chip.title = name + (facts ? ' · ' + facts : '');
     chip.style.setProperty('--share', share * 100 + '%');
   }

@@ -1,0 +1,93 @@
+"""The page over the bundled model: what README promises."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from playground.engine.models import Loaded
+from tests.browser.conftest import ROOT, Running, Visit, start
+
+pytestmark = pytest.mark.model
+Open = Callable[..., Visit]
+PICTURES = ROOT / ".github" / "pictures"
+
+
+@pytest.fixture(scope="module")
+def app(bundled: Loaded) -> Iterator[Running]:
+    """`python app.py`. Asks for `bundled` so that the weights are there, or the test is skipped."""
+    command = ("app.py", "--port", "PORT", "--device", "cpu", "--dtype", "float32")
+    yield from start(*command, ready=lambda health: health["ready"])
+
+
+def shown_percent(share: float) -> set[str]:
+    """How the page may write a share that another program computed: the last digit may differ by one."""
+    if share < 0.0001:
+        return {"<0.01%"}
+    if share > 0.999:
+        return {f"{100 * share:.2f}%", ">99.99%", "100%"}
+    digits = 2 if share < 0.01 else 1
+    return {f"{100 * share + nudge * 10**-digits:.{digits}f}%" for nudge in (-0.5, 0, 0.5)}
+
+
+def test_the_capital_of_france_streams_with_the_models_own_numbers(
+    visit: Open, app: Running, bundled: Loaded
+) -> None:
+    page = visit(app.url)
+    assert "SmolLM2-135M-Instruct · cpu · float32 · 49,152 tokens · context 8,192" in page.text("#model")
+    page.type("prompt", "What is the capital of France?")
+    page.page.get_by_text("greedy", exact=True).click()
+    page.generate()
+    page.page.wait_for_selector(".lane .token")
+    page.page.wait_for_selector(".lane[data-finished=end_token]")
+    assert page.text(".plain").startswith("The capital of France is Paris.")
+
+    ids = bundled.tokenizer.apply_chat_template(
+        [{"role": "user", "content": "What is the capital of France?"}],
+        add_generation_prompt=True, return_dict=False,
+    )  # fmt: skip
+    strip = page.page.locator(".token.prompt")
+    assert [int(strip.nth(i).get_attribute("data-id")) for i in range(strip.count())] == list(ids)
+    answer = [int(page.chip(index).get_attribute("data-id")) for index in range(page.count())]
+    with torch.inference_mode():
+        logits = bundled.model(torch.tensor([[*ids, *answer]])).logits[0].float()
+    for index in (0, 2, 5):
+        probs = torch.softmax(logits[len(ids) + index - 1], dim=-1)
+        page.chip(index).hover()
+        page.page.locator(f".popover .candidate.chosen[data-id='{answer[index]}']").wait_for()
+        rows = page.page.locator(".popover .candidate")
+        for place, token_id in enumerate(probs.topk(10).indices.tolist()):
+            assert rows.nth(place).get_attribute("data-id") == str(token_id)
+            shown = rows.nth(place).locator(".raw:not(i)").inner_text()
+            assert shown in shown_percent(float(probs[token_id])), (index, token_id)
+
+
+def test_the_page_is_there_before_the_model(bundled: Loaded) -> None:
+    command = ("app.py", "--port", "PORT", "--device", "cpu")
+    early: list[Any] = []
+    for running in start(*command, ready=lambda health: early.append(health) or True):
+        assert early[0]["ready"] is False
+        assert running.until("/health", lambda health: health["ready"])["free"] == 8
+
+
+@pytest.mark.skipif(
+    not os.environ.get("PLAYGROUND_PICTURES"), reason="set PLAYGROUND_PICTURES=1 to take pictures"
+)
+def test_the_picture_of_the_readme(visit: Open, app: Running) -> None:
+    page = visit(app.url, width=1440, height=1000, color_scheme="light")
+    page.type("prompt", "What is the capital of France?")
+    for name, number in {"temperature": 0.9, "top-k": 50, "top-p": 0.9, "min-p": 0.03}.items():
+        page.set(name, number)
+    page.set("max-tokens", 60)
+    page.type("seed", "3")
+    page.run()
+    page.page.mouse.move(2, 2)
+    page.page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+    page.page.wait_for_timeout(300)
+    Path(PICTURES).mkdir(parents=True, exist_ok=True)
+    page.page.screenshot(path=PICTURES / "playground.png")
