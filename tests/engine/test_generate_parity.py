@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,15 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"temperature": 0, "repetition_penalty": 1.3}, {"do_sample": False, "temperature": 1.0}),
 ]  # fmt: skip
 OURS_ONLY = ("logit_bias", "banned", "min_tokens")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """On a busy machine of two cores torch's threads wait for each other ten times as long as they work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize("number", range(len(SETTINGS)))
