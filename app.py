@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 # `gradio app.py` runs this file again after every change, having forgotten all modules of this folder. The
@@ -30,7 +31,8 @@ if not again:
 
 server = Server(host, Seats(settings.max_lanes), settings)
 demo = build(server)
-KEPT = {name: m for name, m in sys.modules.items() if name.startswith("playground") and ".ui" not in name}
+modules = sys.modules.copy()  # another thread is importing meanwhile
+KEPT = {name: module for name, module in modules.items() if re.match(r"playground(?!\.ui)", name)}
 
 if __name__ == "__main__":
     demo.launch(

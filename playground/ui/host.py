@@ -108,7 +108,9 @@ def load_engine(settings: Settings, progress: Progress) -> Engine:
     progress("Starting", 0.0)
     from playground.engine.local import LocalEngine
     from playground.engine.models import load_model
+    from playground.text.chat import warm_up
 
+    warm_up()
     loaded = load_model(settings.model, device=settings.device, dtype=settings.dtype, progress=progress)
     return LocalEngine(
         loaded,

@@ -79,7 +79,7 @@ def test_the_page_is_there_before_the_model(bundled: Loaded) -> None:
     not os.environ.get("PLAYGROUND_PICTURES"), reason="set PLAYGROUND_PICTURES=1 to take pictures"
 )
 def test_the_picture_of_the_readme(visit: Open, app: Running) -> None:
-    page = visit(app.url, width=1440, height=1000, color_scheme="light")
+    page = visit(app.url, width=1440, height=1080, color_scheme="light")
     page.type("prompt", "What is the capital of France?")
     for name, number in {"temperature": 0.9, "top-k": 50, "top-p": 0.9, "min-p": 0.03}.items():
         page.set(name, number)
