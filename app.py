@@ -28,17 +28,22 @@ from playground.ui.seats import Seats
 
 if not again:
     host = Host(lambda progress: load_engine(settings, progress))
+    server = Server(host, Seats(settings.max_lanes), settings)
 
-server = Server(host, Seats(settings.max_lanes), settings)
 demo = build(server)
 modules = sys.modules.copy()  # another thread is importing meanwhile
 KEPT = {name: module for name, module in modules.items() if re.match(r"playground(?!\.ui)", name)}
 
 if __name__ == "__main__":
-    demo.launch(
-        server_name=settings.host,
-        server_port=settings.port or None,
-        share=settings.share,
-        app_kwargs={"routes": [health_route(server)]},
-        **launch_options(),
-    )
+    try:
+        demo.launch(
+            server_name=settings.host,
+            server_port=settings.port or None,
+            share=settings.share,
+            app_kwargs={"routes": [health_route(server)]},
+            **launch_options(),
+        )
+    except OSError:
+        sys.exit(
+            f"Port {settings.port} of {settings.host} is taken: choose another with --port, or --port 0."
+        )

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from playground.settings import Settings
@@ -16,6 +16,7 @@ from playground.ui.records import Op, Recorder
 from playground.ui.seats import Seats
 from playground.ui.stream import Outbox, events_of
 
+FAILURES = ("error", "nan_logits", "no_token_left")  # ends that are nobody's wish
 log = logging.getLogger(__name__)
 MOST_CHARACTERS = 2_000_000  # of one text from a visitor
 
@@ -114,7 +115,8 @@ async def _generate(server: Server, outbox: Outbox, form: Form) -> None:
     async with server.seats.seat(told):
         outbox.post(status("reading", f"Reading the prompt: {len(prompt.ids):,} tokens in one pass."))
         outbox.recorder = Recorder(visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special)
-        begun = ended = False
+        begun = False
+        ended: Finished | None = None
         try:
             async with aclosing(events_of(engine.stream(prompt, params))) as events:
                 async for event in events:
@@ -126,17 +128,14 @@ async def _generate(server: Server, outbox: Outbox, form: Form) -> None:
                     elif isinstance(event, TokenStep):
                         outbox.post(event)
                     else:
-                        ended = True
-                        outbox.post(outbox.recorder.end(_with_sentence(event)))
+                        ended = event
+                        outbox.post(outbox.recorder.end(event))
         except asyncio.CancelledError:
             if begun and not ended:
                 outbox.post({"op": "end", "lane": 0, "reason": "stopped", "message": "You stopped it."})
             raise
-    outbox.post(status("idle", ""))
-
-
-def _with_sentence(finished: Finished) -> Finished:
-    return replace(finished, message=finished.message[:500])
+    failed = ended if ended is not None and ended.reason in FAILURES else None
+    outbox.post(status("error", failed.message) if failed else status("idle", ""))
 
 
 def _progress(loading: Loading) -> str:

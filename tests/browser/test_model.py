@@ -67,6 +67,19 @@ def test_the_capital_of_france_streams_with_the_models_own_numbers(
             assert shown in shown_percent(float(probs[token_id])), (index, token_id)
 
 
+def test_what_a_stop_string_took_is_marked_and_not_in_the_text(visit: Open, app: Running) -> None:
+    page = visit(app.url)
+    page.page.get_by_text("Raw text", exact=True).click()
+    page.page.get_by_text("greedy", exact=True).click()
+    page.type("prompt", "The English alphabet is: A, B, C,")
+    page.page.get_by_text("Stop strings and penalties").click()
+    page.type("stop-strings", ", F, G")
+    assert page.run() == "stop_string"
+    assert page.page.locator(".plain pre").text_content() == " D, E"
+    assert page.count(".trimmed") == 4
+    assert page.count(".held") == 0
+
+
 def test_the_page_is_there_before_the_model(bundled: Loaded) -> None:
     command = ("app.py", "--port", "PORT", "--device", "cpu")
     early: list[Any] = []

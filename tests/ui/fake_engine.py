@@ -92,10 +92,12 @@ class FakeEngine:
         name: str = "Fake-12M",
         gate: threading.Semaphore | None = None,
         fail_at: int | None = None,
+        ends_with: str | None = None,
     ) -> None:
         self.vocabulary = FakeVocabulary()
         self.info = ModelInfo(name, "0" * 64, "float32", "cpu", self.vocabulary.size, 2048, (END,))
         self.step_s, self.gate, self.fail_at = step_s, gate, fail_at
+        self.ends_with = ends_with
         self.answer = self.vocabulary.encode(answer) + self.halves() + [END]
         self.opened = self.closed = self.steps_made = 0
         self.seen: list[tuple[Prompt, SamplingParams]] = []
@@ -169,12 +171,13 @@ class FakeEngine:
             made += 1
             text += released
             yield replace(step, text=released)
-            if step.token_id == END:
+            if step.token_id == END and not params.ignore_eos:
                 reason = "end_token"
                 break
             if any(stop in text for stop in stops):
                 reason = "stop_string"
                 break
+        reason = self.ends_with or reason
         yield Finished(
             0, text, (), 0, reason, "", f"It ended: {reason}.", len(prompt.ids), made, made, 0.1, 0.12,  # type: ignore[arg-type]
             0.05 if made > 1 else None, 300.0, 20.0,

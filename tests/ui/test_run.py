@@ -92,6 +92,22 @@ def test_b43_steps_that_come_together_leave_together() -> None:
     assert len(received) <= most
 
 
+def test_b43_twice_the_tokens_take_about_twice_the_bytes() -> None:
+    def size(tokens: int) -> int:
+        form = Form("x", SamplingParams(seed=4, max_tokens=tokens, ignore_eos=True))
+        received = asyncio.run(collect(serve(FakeEngine()), form=form))
+        assert steps_in(received) == tokens
+        return sum(map(len, received))
+
+    assert size(200) < 2.5 * size(100)
+
+
+def test_a_run_that_fails_by_itself_says_so() -> None:
+    received = asyncio.run(collect(serve(FakeEngine(ends_with="nan_logits"))))
+    assert [op["reason"] for op in named(received, "end")] == ["nan_logits"]
+    assert ops_of(received)[-1] == {"op": "status", "state": "error", "text": "It ended: nan_logits."}
+
+
 def test_stop_keeps_what_was_made_and_marks_it() -> None:
     async def story() -> tuple[FakeEngine, list[str]]:
         gate = threading.Semaphore(5)
