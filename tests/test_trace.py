@@ -92,7 +92,9 @@ ends = st.builds(
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    model = ModelInfo(draw(text), draw(text), "float32", "cpu", SIZE, draw(st.none() | count), (2, 7))
+    model = ModelInfo(
+        draw(text), draw(text), "float32", "cpu", SIZE, draw(st.none() | st.integers(1, 10**6)), (2, 7)
+    )
     made = tuple(draw(steps(index)) for index in range(draw(st.integers(0, 2))))
     params = SamplingParams(logit_bias={3: -math.inf, 4: 1.5}, stop=("\ud83d", "é"), banned=(1,))
     parent = draw(st.none() | st.builds(Parent, text, count))
