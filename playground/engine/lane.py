@@ -25,6 +25,7 @@ class Request:
     prompt: Prompt
     params: SamplingParams
     forced: tuple[int, ...] = ()  # the first ids of the answer
+    known: int = 0  # of the forced ids: their steps are not made, since the reader has them
     recorded: tuple[TokenStep, ...] = ()  # steps of the same ids under the same settings, from an older run
     watched: tuple[int, ...] = ()
     top_n: int = 20
@@ -86,7 +87,8 @@ class Lane:
         """The first position whose logits some step needs and nobody has; len(ids) if there is none."""
         key = IdsKey(self.request.prompt.ids)
         for index in range(len(self.request.forced) + 1):
-            if index >= len(self.request.recorded) and self.pool.get(key.key) is None:
+            made = max(self.request.known, len(self.request.recorded))
+            if index >= made and self.pool.get(key.key) is None:
                 return len(self.prompt_ids) + index - 1
             if index < len(self.request.forced):
                 key.extend([self.request.forced[index]])
@@ -123,6 +125,9 @@ class Lane:
         index = len(self.answer)
         if row is not None:
             self.pool.put(self._key.key, row)
+        if index < self.request.known:
+            self._append(self.request.forced[index], None)
+            return
         try:
             step = (
                 self._recorded(index)
@@ -135,7 +140,7 @@ class Lane:
         except NanLogits as error:
             self.finish("nan_logits", message=str(error))
             return
-        self._append(step)
+        self._append(step.token_id, step)
 
     def _recorded(self, index: int) -> TokenStep:
         """A step that an older run made: its numbers stand, only that it is forced now."""
@@ -180,9 +185,9 @@ class Lane:
             kv_bytes=times.kv_bytes,
         )
 
-    def _append(self, step: TokenStep) -> None:
-        token_id = step.token_id
-        reason, detail = self._reason(token_id, step.position)
+    def _append(self, token_id: int, step: TokenStep | None) -> None:
+        position = len(self.prompt_ids) + len(self.answer)
+        reason, detail = self._reason(token_id, position)
         if reason == "end_token":
             text = self._rest()
         else:
@@ -193,13 +198,14 @@ class Lane:
                 text += self._rest()
         self.answer.append(token_id)
         self._key.extend([token_id])
-        if len(self.ids) == step.position:
+        if len(self.ids) == position:
             self.ids.append(token_id)
             self.scores.append(None)
-        self.scores[step.position] = (step.logprob, step.rank)
         self._text.append(text)
         self._token_times.append(time.perf_counter())
-        self.emit(replace(step, text=text))
+        if step is not None:
+            self.scores[position] = (step.logprob, step.rank)
+            self.emit(replace(step, text=text))
         if reason is not None:
             self.finish(reason, detail)
 

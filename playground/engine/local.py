@@ -102,6 +102,7 @@ class LocalEngine:
         params: SamplingParams | Sequence[SamplingParams],
         *,
         forced: Sequence[int] = (),
+        known: int = 0,
         watched: Sequence[int] = (),
         top_n: int = 20,
         reuse: bool = True,
@@ -110,15 +111,25 @@ class LocalEngine:
         """Run `prompt` in one lane per settings; events as they come, `event.lane` says whose.
 
         First comes the Prompt with the model's surprise at each of its tokens, then TokenSteps, and one
-        Finished per lane. `forced` ids are the first steps of every lane. `watched` ids are listed in every
-        step. `reuse=False` reads the whole prompt anew, `cache=False` reads everything anew at each step.
+        Finished per lane. `forced` ids are the first steps of every lane; the first `known` of them are not
+        reported again, for a reader that goes on with a run it has. `watched` ids are listed in every step.
+        `reuse=False` reads the whole prompt anew, `cache=False` reads everything anew at each step.
         Closing the iterator, from any thread, stops the run within a step. Raises ValueError, before
         anything runs, for settings or ids that this model cannot have and for a prompt that leaves no room
         for an answer.
         """
         lanes = [params] if isinstance(params, SamplingParams) else list(params)
         requests = [
-            Request(prompt, lane.seeded(), tuple(forced), (), tuple(watched), top_n, reuse, cache)
+            Request(
+                prompt,
+                lane.seeded(),
+                forced=tuple(forced),
+                known=known,
+                watched=tuple(watched),
+                top_n=top_n,
+                reuse=reuse,
+                cache=cache,
+            )
             for lane in lanes
         ]
         return self._start(requests)
@@ -253,6 +264,8 @@ class LocalEngine:
         request.params.check_vocabulary(self.info.vocabulary)
         if type(request.top_n) is not int or request.top_n < 1:
             raise ValueError(f"top_n must be a whole number from 1 on, got {request.top_n!r:.40}")
+        if type(request.known) is not int or not 0 <= request.known <= len(request.forced):
+            raise ValueError(f"known must be in [0, {len(request.forced)}], got {request.known!r:.40}")
         prompt, given, context = len(request.prompt.ids), len(request.forced), self.info.context
         if prompt == 0:
             raise ValueError("the prompt is empty, so there is nothing to go on from")

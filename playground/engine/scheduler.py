@@ -193,8 +193,8 @@ class Scheduler:
         self._advance(lane, logits, begin)
 
     def _score(self, lane: Lane, logits: Tensor, begin: int) -> None:
-        """Raw logprob and rank of the prompt tokens that the rows of this chunk predict."""
-        last = min(begin + len(logits), len(lane.prompt_ids) - 1)
+        """Raw logprob and rank of the tokens without a step that the rows of this chunk predict."""
+        last = min(begin + len(logits), len(lane.prompt_ids) + lane.request.known - 1)
         wanted = [position for position in range(begin + 1, last + 1) if lane.scores[position] is None]
         if not wanted:
             return

@@ -263,3 +263,22 @@ def test_a_closed_engine_says_so() -> None:
         pass
     with pytest.raises(RuntimeError, match="closed"):
         engine.stream(PROMPT, FREE)
+
+
+def test_steps_that_the_reader_has_are_not_made_again(engine: LocalEngine) -> None:
+    """Step, Play and Force go on with a run whose first steps the page holds."""
+    whole = engine.run(PROMPT, FREE)
+    for reuse in (True, False):
+        options = {"forced": whole.answer_ids[:8], "known": 7, "reuse": reuse}
+        events = list(engine.stream(PROMPT, FREE, **options))
+        steps = [event for event in events if isinstance(event, TokenStep)]
+        assert [step.index for step in steps] == list(range(7, 20))
+        assert [step.token_id for step in steps] == list(whole.answer_ids[7:])
+        assert steps[0].draw.method == "forced"
+        assert events[-1].text == whole.text
+        assert [token.rank for token in events[0].tokens] == [token.rank for token in whole.prompt.tokens]
+    # What was read without steps has its scores all the same when it becomes a prompt.
+    later = engine.run(prompt_of([*PROMPT.ids, *whole.answer_ids]), FREE)
+    assert [token.rank for token in later.prompt.tokens[5:]] == [step.rank for step in whole.steps]
+    with pytest.raises(ValueError, match="known"):
+        engine.stream(PROMPT, FREE, known=1)
