@@ -58,7 +58,7 @@ WHOLE = {"top_k", "max_tokens"}  # what Gradio's sliders send as a float
 def make_controls(most_new_tokens: int) -> dict[str, Any]:
     """The components by name, laid out where this is called."""
     made: dict[str, Any] = {}
-    with gr.Column(elem_classes="card panel", min_width=0):
+    with gr.Column(elem_classes="card", min_width=0):
         made["mode"] = gr.Radio(
             [("Chat", "chat"), ("Raw text", "raw")], value="chat", label="Mode", show_label=False,
             container=False, elem_id="mode", elem_classes="segments",
@@ -73,7 +73,7 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
         with gr.Row(elem_classes="buttons"):
             made["generate"] = gr.Button("Generate", variant="primary", elem_id="generate")
             made["stop"] = gr.Button("Stop", elem_id="stop")
-    with gr.Column(elem_classes="card panel", min_width=0):
+    with gr.Column(elem_classes="card", elem_id="sampling", min_width=0):
         made["preset"] = gr.Radio(
             list(PRESETS), value=DEFAULT, label="Preset", show_label=False,
             container=False, elem_id="preset", elem_classes="pills",

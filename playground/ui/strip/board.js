@@ -138,7 +138,9 @@ function startBoard(element, props, watch) {
     rove(chip);
     inspector.classList.add('open');
     hidePopover();
-    draw();
+    inspect();
+    // As a sheet from the bottom the inspector must not cover what was tapped.
+    if (getComputedStyle(inspector).position === 'fixed') chip.scrollIntoView({ block: 'start' });
   }
 
   function rove(chip) {
@@ -153,15 +155,18 @@ function startBoard(element, props, watch) {
     drawing = true;
     requestAnimationFrame(() => {
       drawing = false;
-      const meters = metersOf(run, run.lanes[0]).map(([label, value]) => fact(label, value));
-      find('.meters').replaceChildren(...meters);
-      if (!run.selected || !tokenAt(run.selected)) return;
-      const token = tokenAt(run.selected);
-      const total = run.selected.lane === 'prompt' ? run.prompt.length : run.lanes[run.selected.lane].steps.length;
-      const name = token.prompt ? flowing(piecesOf([token])[0].text).replace(/^ | $/g, '␣') : token.text;
-      const cards = inspectorOf(token, name || spacedHex(token.hex), total, run.vocabulary);
-      inspector.querySelector('.cards').replaceChildren(...cards);
+      find('.meters').replaceChildren(...metersOf(run, run.lanes[0]).map(([label, value]) => fact(label, value)));
+      inspect();
     });
+  }
+
+  function inspect() {
+    const token = run.selected && tokenAt(run.selected);
+    if (!token) return;
+    const total = token.prompt ? run.prompt.length : run.lanes[run.selected.lane].steps.length;
+    const name = token.prompt ? flowing(piecesOf([token])[0].text).replace(/^ | $/g, '␣') : token.text;
+    const cards = inspectorOf(token, name || spacedHex(token.hex), total, run.vocabulary);
+    inspector.querySelector('.cards').replaceChildren(...cards);
   }
 
   // Popover
