@@ -6,30 +6,17 @@ import argparse
 import contextlib
 import json
 import os
-import secrets
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import playground
 from playground.arguments import Refused, messages_of, params_of, parser
 from playground.terminal import Terminal
-from playground.trace import (
-    VERSION,
-    Event,
-    Finished,
-    ModelInfo,
-    Prompt,
-    SamplingParams,
-    TokenStep,
-    Trace,
-    apply_trims,
-    event_record,
-)
+from playground.trace import Event, Prompt, Trace, collect, event_record
 
 OK, FAILED, INTERRUPTED = 0, 1, 130
 _FAILURES = ("error", "nan_logits", "no_token_left")
@@ -80,11 +67,12 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
             raise Refused(str(error)) from None
         with _stop_on_interrupt(stream.stop):
             events, broken = _follow(stream, _writer(options.json, terminal))
-    prompt, steps, finished = _collected(events)
+    trace = collect(engine.info, params, events)
+    finished = trace.finished
     if not broken:
         terminal.summary(finished, params)
     if options.save:
-        _save(Path(options.save), _trace(engine.info, prompt, params, steps, finished))
+        _save(Path(options.save), trace)
     if finished.reason == "stopped" and not broken:
         return INTERRUPTED
     return FAILED if broken or finished.reason in _FAILURES else OK
@@ -147,29 +135,6 @@ def _stop_on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
 def _drop_output() -> None:
     """Nobody reads our output: what is still to be flushed at exit must not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _collected(events: Sequence[Event]) -> tuple[Prompt, list[TokenStep], Finished]:
-    prompt, finished = events[0], events[-1]
-    assert isinstance(prompt, Prompt)
-    assert isinstance(finished, Finished)
-    return prompt, [event for event in events if isinstance(event, TokenStep)], finished
-
-
-def _trace(
-    model: ModelInfo, prompt: Prompt, params: SamplingParams, steps: Sequence[TokenStep], finished: Finished
-) -> Trace:
-    return Trace(
-        version=VERSION,
-        id=secrets.token_hex(16),
-        model=model,
-        prompt=prompt,
-        params=params,
-        steps=apply_trims(steps, finished.trimmed),
-        finished=finished,
-        parent=None,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
 
 
 def _save(path: Path, trace: Trace) -> None:

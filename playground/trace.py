@@ -15,8 +15,10 @@ infinity, of a token that cannot be picked) as null.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from playground.checks import check_ranges, check_trace
@@ -26,7 +28,7 @@ from playground.params import SamplingParams
 __all__ = [
     "Candidate", "Draw", "Event", "Finished", "ModelInfo", "Parent", "Prompt", "PromptToken",
     "SamplingParams",
-    "Segment", "Stage", "TokenStep", "Trace", "event_record", "from_event_record",
+    "Segment", "Stage", "TokenStep", "Trace", "collect", "event_record", "from_event_record",
 ]  # fmt: skip
 
 VERSION = 1
@@ -249,10 +251,32 @@ class Trace:
         return trace
 
 
-def apply_trims(steps: Iterable[TokenStep], trimmed: Iterable[tuple[int, int]]) -> tuple[TokenStep, ...]:
-    """The steps of a finished lane, with what a stop cut from their ends."""
-    cut = dict(trimmed)
-    return tuple(replace(step, trimmed=cut[step.index]) if step.index in cut else step for step in steps)
+def collect(
+    model: ModelInfo, params: SamplingParams, events: Iterable[Event], parent: Parent | None = None
+) -> Trace:
+    """The trace of a run of one lane, from its events: a prompt, steps, and why it stopped."""
+    prompt, steps, finished = None, [], None
+    for event in events:
+        if isinstance(event, Prompt):
+            prompt = event
+        elif isinstance(event, Finished):
+            finished = event
+        else:
+            steps.append(event)
+    assert prompt is not None
+    assert finished is not None
+    cut = dict(finished.trimmed)
+    return Trace(
+        version=VERSION,
+        id=secrets.token_hex(16),
+        model=model,
+        prompt=prompt,
+        params=params,
+        steps=tuple(replace(step, trimmed=cut.get(step.index, 0)) for step in steps),
+        finished=finished,
+        parent=parent,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
 
 
 def _refuse_constant(name: str) -> float:

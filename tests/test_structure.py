@@ -27,9 +27,8 @@ ARROWS = {
     "app": {"ui", "settings", "engine", "playground"},
 }
 PARTS = {
-    "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "dice": "sampling",
-    "ranking": "sampling", "stages": "sampling", "sampling": "sampling",
-    "row": "sampling", "__init__": "playground", "__main__": "main", "arguments": "main", "terminal": "main",
+    "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "__init__": "playground",
+    "__main__": "main", "arguments": "main", "terminal": "main",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from playground.trace import (
     Stage,
     TokenStep,
     Trace,
-    apply_trims,
+    collect,
     event_record,
     from_event_record,
 )
@@ -262,10 +262,15 @@ def test_no_mutation_of_a_trace_does_more_than_raise_value_error(data: st.DataOb
         assert Trace.from_json(read.to_json()) == read
 
 
-def test_trims_are_applied_by_index() -> None:
-    steps = tuple(replace(example().steps[0], index=index) for index in range(3))
-    assert [step.trimmed for step in apply_trims(steps, [(1, 2)])] == [0, 2, 0]
-    assert apply_trims(steps, ()) == steps
+def test_a_run_is_collected_with_its_trims_by_index() -> None:
+    made = example()
+    steps = tuple(replace(made.steps[0], index=index) for index in range(3))
+    finished = replace(made.finished, trimmed=((1, 1),))
+    trace = collect(made.model, made.params, [made.prompt, *steps, finished])
+    assert [step.trimmed for step in trace.steps] == [0, 1, 0]
+    assert (trace.prompt, trace.finished, trace.parent) == (made.prompt, finished, None)
+    assert len(trace.id) == 32
+    assert collect(made.model, made.params, [made.prompt, finished]).id != trace.id
 
 
 def test_the_trace_imports_no_heavy_library() -> None:

@@ -11,26 +11,12 @@ from torch import Tensor
 
 from playground.engine.pool import IdsKey, LogitsPool, Scores
 from playground.engine.record import step_numbers
+from playground.engine.request import Request
 from playground.sampling import NanLogits, NoTokenLeft, decide, dice, distribution, forced
 from playground.text.stops import StopFilter
 from playground.text.tokens import TextStream, Vocabulary
 from playground.text.trim import trims
-from playground.trace import Draw, Finished, FinishReason, ModelInfo, Prompt, SamplingParams, TokenStep
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a lane is asked for. `params` has a seed."""
-
-    prompt: Prompt
-    params: SamplingParams
-    forced: tuple[int, ...] = ()  # the first ids of the answer
-    known: int = 0  # of the forced ids: their steps are not made, since the reader has them
-    recorded: tuple[TokenStep, ...] = ()  # steps of the same ids under the same settings, from an older run
-    watched: tuple[int, ...] = ()
-    top_n: int = 20
-    reuse: bool = True
-    cache: bool = True
+from playground.trace import Draw, Finished, FinishReason, ModelInfo, Prompt, TokenStep
 
 
 @dataclass

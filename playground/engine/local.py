@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from playground.engine.lane import Request
 from playground.engine.models import Loaded
 from playground.engine.pool import IdsKey, LogitsPool
 from playground.engine.record import step_numbers
+from playground.engine.request import MEGABYTE, Request, check_ids, check_request
 from playground.engine.scheduler import Scheduler
 from playground.engine.stream import Stream
 from playground.sampling import decide, dice, distribution, forced
 from playground.text.chat import chat_prompt, raw_prompt
 from playground.text.tokens import Vocabulary
 from playground.trace import (
-    VERSION,
-    Event,
     Finished,
     Parent,
     Prompt,
     SamplingParams,
     TokenStep,
     Trace,
-    apply_trims,
+    collect,
 )
-
-MEGABYTE = 2**20
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,7 @@ class LocalEngine:
     def run(self, prompt: Prompt, params: SamplingParams, **options: Any) -> Trace:
         """Run one lane to its end. Options as for `stream`."""
         params = params.seeded()
-        return self._collect(self.stream(prompt, params, **options), params)
+        return collect(self.info, params, self.stream(prompt, params, **options))
 
     def stream_fork(
         self,
@@ -168,7 +162,7 @@ class LocalEngine:
     ) -> Trace:
         """`stream_fork`, collected. The new trace names its parent, which stays as it was."""
         request = self._fork_request(trace, step, token_id, token_ids, params, options)
-        return self._collect(self._start([request]), request.params, Parent(trace.id, step))
+        return collect(self.info, request.params, self._start([request]), Parent(trace.id, step))
 
     def redistribute(
         self,
@@ -204,8 +198,8 @@ class LocalEngine:
         Computed from the stored logits; if they were dropped, one pass over the ids brings them back and the
         step's `forward_s` is above 0. `token_id` forces the pick.
         """
-        self._check_ids("the prompt", prompt_ids)
-        self._check_ids("the answer", answer_ids)
+        check_ids("the prompt", prompt_ids, self.info)
+        check_ids("the answer", answer_ids, self.info)
         before = [int(token_id) for token_id in answer_ids[:step]]
         if not 0 <= step <= len(answer_ids):
             raise ValueError(f"step must be in [0, {len(answer_ids)}], got {step}")
@@ -254,41 +248,11 @@ class LocalEngine:
         if not requests:
             raise ValueError("a run needs at least one lane of settings")
         for request in requests:
-            self._check(request)
+            needed = self._scheduler.seating.needed_for(
+                len(request.prompt.ids), request.params.max_tokens, self.info.context
+            )
+            check_request(request, self.info, needed, self._kv_bytes)
         return self._scheduler.submit(requests)
-
-    def _check(self, request: Request) -> None:
-        self._check_ids("the prompt", request.prompt.ids)
-        self._check_ids("forced", request.forced)
-        self._check_ids("watched", request.watched)
-        request.params.check_vocabulary(self.info.vocabulary)
-        if type(request.top_n) is not int or request.top_n < 1:
-            raise ValueError(f"top_n must be a whole number from 1 on, got {request.top_n!r:.40}")
-        if type(request.known) is not int or not 0 <= request.known <= len(request.forced):
-            raise ValueError(f"known must be in [0, {len(request.forced)}], got {request.known!r:.40}")
-        prompt, given, context = len(request.prompt.ids), len(request.forced), self.info.context
-        if prompt == 0:
-            raise ValueError("the prompt is empty, so there is nothing to go on from")
-        if context is not None and (prompt >= context or prompt + given > context):
-            answer = f" and {given} tokens of the answer" if given else ""
-            raise ValueError(
-                f"the prompt has {prompt} tokens{answer}, but this model reads {context} in all, its answer "
-                "included: shorten the prompt"
-            )
-        needed = self._scheduler.seating.needed_for(prompt, request.params.max_tokens, context)
-        if request.cache and needed > self._kv_bytes:
-            raise ValueError(
-                f"this run may need {needed // MEGABYTE} MB of KV cache, and {self._kv_bytes // MEGABYTE} MB "
-                "are allowed: ask for fewer new tokens or shorten the prompt"
-            )
-
-    def _check_ids(self, what: str, ids: Iterable[int]) -> None:
-        for token_id in ids:
-            if type(token_id) is not int or not 0 <= token_id < self.info.vocabulary:
-                last = self.info.vocabulary - 1
-                raise ValueError(
-                    f"{what} has token {token_id!r:.40}, but the ids of this model are 0 to {last}"
-                )
 
     def _fork_request(
         self,
@@ -311,31 +275,6 @@ class LocalEngine:
         listed = trace.steps[:step]
         shown = all(set(request.watched) <= {entry.token_id for entry in item.candidates} for item in listed)
         return replace(request, recorded=listed) if shown else request
-
-    def _collect(
-        self, events: Iterator[Event], params: SamplingParams, parent: Parent | None = None
-    ) -> Trace:
-        prompt, steps, finished = None, [], None
-        for event in events:
-            if isinstance(event, Prompt):
-                prompt = event
-            elif isinstance(event, Finished):
-                finished = event
-            else:
-                steps.append(event)
-        assert prompt is not None
-        assert finished is not None
-        return Trace(
-            version=VERSION,
-            id=secrets.token_hex(16),
-            model=self.info,
-            prompt=prompt,
-            params=params,
-            steps=apply_trims(steps, finished.trimmed),
-            finished=finished,
-            parent=parent,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
 
     def _read_row(self, ids: Sequence[int]) -> tuple[Tensor, float]:
         """The logits after `ids`, by a run of one token on the worker; and the seconds its pass took."""

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from playground.ranking import Ids
 from playground.sampling import Decision, Distribution
+from playground.sampling.ranking import Ids
 from playground.trace import Candidate, Draw, ListedFor
 
 

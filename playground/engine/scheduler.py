@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from playground.engine.decode import decode_one, prefill
-from playground.engine.lane import Lane, PassTimes, Request
+from playground.engine.lane import Lane, PassTimes
 from playground.engine.pool import LogitsPool
+from playground.engine.request import Request
 from playground.engine.seating import Seating
 from playground.engine.slots import Slot, SlotBatch
 from playground.engine.stream import Run, Stream

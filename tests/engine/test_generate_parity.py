@@ -12,7 +12,7 @@ import torch
 from playground.engine.models import Loaded
 from playground.params import SamplingParams
 from playground.sampling import distribution
-from tests.processors import processed
+from tests.sampling.processors import processed
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 

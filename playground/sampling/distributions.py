@@ -1,12 +1,4 @@
-"""From a row of logits to a token: first the probabilities, then the draw. Pure functions.
-
-    row = distribution(logits, params, prompt_ids=…, answer_ids=…, end_ids=…)
-    decision = decide(row, dice(seed, step))
-
-The stages and their order are in `stages.STAGES`. The arithmetic is float64 on the CPU wherever the logits
-lie: in float32 the small intervals of a large vocabulary's bar come out empty, not every device has float64,
-and so the same logits give the same token everywhere.
-"""
+"""The distribution that a token is drawn from, and the draw."""
 
 from __future__ import annotations
 
@@ -19,17 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from playground.dice import dice
 from playground.params import SamplingParams
-from playground.ranking import Floats, Ids
-from playground.row import NanLogits, NoTokenLeft, Row, SamplingError, entropy
-from playground.stages import STAGES
+from playground.sampling.ranking import Floats, Ids
+from playground.sampling.row import NanLogits, Row, entropy
+from playground.sampling.stages import STAGES
 from playground.trace import Stage
-
-__all__ = [
-    "STAGES", "Decision", "Distribution", "NanLogits", "NoTokenLeft", "SamplingError",
-    "decide", "dice", "distribution", "forced", "row_scores",
-]  # fmt: skip
 
 _FIRST = 512  # tokens of the bar laid out at first; a draw seldom falls further out
 _CHUNK = 2**23  # logits scored at a time: 32 MB in float32

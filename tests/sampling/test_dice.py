@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from playground.dice import dice
+from playground.sampling.dice import dice
 
 # Philox4x64-10 vectors of Random123 (tests/kat_vectors): counter, key, first word of the block.
 PI = 0x243F6A8885A308D3 | 0x13198A2E03707344 << 64 | 0xA4093822299F31D0 << 128 | 0x082EFA98EC4E6C89 << 192

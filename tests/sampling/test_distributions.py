@@ -210,7 +210,7 @@ def test_b31_global_random_state_is_left_alone() -> None:
 def test_row_scores_agree_with_the_step_by_step_numbers(
     kind: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("playground.sampling._CHUNK", 2000)  # two rows at a time
+    monkeypatch.setattr("playground.sampling.distributions._CHUNK", 2000)  # two rows at a time
     logits = torch.stack([long_row(seed, size=900) for seed in range(5)]).to(kind)
     logits[2, 7] = -torch.inf
     ids = torch.tensor([0, 899, 7, 40, 41])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from playground.ranking import Floats, Ids, Ranking
+from playground.sampling.ranking import Floats, Ids, Ranking
 
 LARGEST = float(np.finfo(np.float32).max)
 

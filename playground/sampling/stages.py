@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from playground.params import SamplingParams
-from playground.ranking import Ranking
-from playground.row import LARGEST, NoTokenLeft, Row, entropy
+from playground.sampling.ranking import Ranking
+from playground.sampling.row import LARGEST, NoTokenLeft, Row, entropy
 
 
 @dataclass(frozen=True)

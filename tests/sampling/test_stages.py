@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from playground.params import SamplingParams
 from playground.sampling import STAGES, Distribution, NanLogits, NoTokenLeft, SamplingError, distribution
-from tests.processors import processed
+from tests.sampling.processors import processed
 
 FOUR = torch.tensor([2.0, 1.0, 0.0, -1.0])
 

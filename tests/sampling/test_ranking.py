@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from playground.ranking import Ranking
+from playground.sampling.ranking import Ranking
 
 
 def rows(size: int) -> dict[str, np.ndarray]:
