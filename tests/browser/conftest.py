@@ -116,6 +116,7 @@ class Visit:
         self.page.goto(self.url)
         self.page.wait_for_selector("#color-by option", state="attached")
         self.page.wait_for_selector("#model[data-state=ready]")
+        self.type("seed", "2")  # the same tokens each time
 
     def type(self, place: str, text: str) -> None:
         self.page.fill(f"#{place} :is(textarea, input)", text)

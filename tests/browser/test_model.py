@@ -97,7 +97,7 @@ def test_the_picture_of_the_readme(visit: Open, app: Running) -> None:
     for name, number in {"temperature": 0.9, "top-k": 50, "top-p": 0.9, "min-p": 0.03}.items():
         page.set(name, number)
     page.set("max-tokens", 60)
-    page.type("seed", "3")
+    page.type("seed", "19")
     page.run()
     page.page.mouse.move(2, 2)
     page.page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")

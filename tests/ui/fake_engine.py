@@ -1,5 +1,7 @@
 """An engine without a model: a tiny vocabulary, scripted answers, every number computed.
 
+A prompt that says "endless" gets an answer without an end.
+
 Speaks the engine's interface, so that the page can be tested, and looked at, in a second.
 """
 
@@ -171,7 +173,7 @@ class FakeEngine:
             made += 1
             text += released
             yield replace(step, text=released)
-            if step.token_id == END and not params.ignore_eos:
+            if step.token_id == END and not (params.ignore_eos or "endless" in prompt.text):
                 reason = "end_token"
                 break
             if any(stop in text for stop in stops):

@@ -18,7 +18,7 @@ function metersOf(run, lane) {
   const used = run.prompt.length + lane.steps.length;
   return [
     ['read + written', count(run.prompt.length) + ' + ' + count(lane.steps.length)],
-    ['first token' + (end.reused ? ', ' + count(end.reused) + ' known' : ''), milliseconds(firstTime)],
+    ['first token' + (end.reused ? ', ' + count(end.reused) + ' reused' : ''), milliseconds(firstTime)],
     ['per token', milliseconds(each)],
     ['context', count(used) + (run.context ? ' / ' + count(run.context) : '')],
     ['KV cache', last ? bytesize(last.kvBytes) : '–'],
