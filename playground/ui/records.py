@@ -8,6 +8,7 @@ run, as dictionaries. strip/records.js reads what this module writes; a test com
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -121,6 +122,12 @@ class Recorder:
                 self._known.add(token_id)
                 special = self._is_special(token_id)
                 texts[str(token_id)] = [candidate.text] if special else candidate.text
+
+
+def compact(message: Any) -> str:
+    """JSON in few bytes: signs such as ␣ as they are, and lone surrogates, which UTF-8 lacks, as escapes."""
+    text = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _log_sum_exp(candidates: Sequence[Candidate]) -> float:

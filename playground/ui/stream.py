@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 
 from playground.trace import Event, TokenStep
 from playground.ui.host import EventStream
-from playground.ui.records import Op, Recorder
+from playground.ui.records import Op, Recorder, compact
 
 INTERVAL = 0.04  # seconds between two updates of the page: at most 25 a second
 
@@ -146,7 +145,7 @@ async def messages(session: Session, work: Callable[[Outbox], Awaitable[None]]) 
     try:
         while ops := await outbox.collect():
             count += 1
-            yield json.dumps({"run": run_number, "n": count, "ops": ops}, separators=(",", ":"))
+            yield compact({"run": run_number, "n": count, "ops": ops})
             await asyncio.sleep(INTERVAL)
         if task.done() and not task.cancelled():
             task.result()  # a mistake of ours is raised, not lost

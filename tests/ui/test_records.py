@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from playground.engine.local import LocalEngine
+from playground.engine.models import Loaded
 from playground.trace import Finished, Prompt, SamplingParams, TokenStep
-from playground.ui.records import Op, Recorder
+from playground.ui.records import Op, Recorder, compact
 from tests.ui.fake_engine import END, FakeEngine
 from tests.ui.javascript import evaluate, needs_node
 
@@ -69,6 +72,30 @@ def close(shown: Any, true: float, tolerance: float = 6e-5) -> bool:
 @pytest.mark.parametrize("params", SETTINGS, ids=["plain", "filters", "greedy", "hot"])
 def test_the_page_rebuilds_every_number_of_a_step(params: SamplingParams) -> None:
     _, steps, _, ops = played(params)
+    check_steps(steps, ops)
+
+
+@needs_node
+@pytest.mark.model
+@pytest.mark.parametrize("params", SETTINGS, ids=["plain", "filters", "greedy", "hot"])
+def test_the_page_rebuilds_every_number_of_the_bundled_model(bundled: Loaded, params: SamplingParams) -> None:
+    """The same with a vocabulary of 49,152, and the size that was promised."""
+    engine = LocalEngine(bundled)
+    prompt = engine.chat([{"role": "user", "content": "Tell me about 👩🏽 in one sentence."}])
+    events = engine.stream(prompt, replace(params, max_tokens=24))
+    steps = [event for event in events if isinstance(event, TokenStep)]
+    notes = Recorder(visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special)
+    ops = [notes.tokens(0, [step]) for step in steps]
+    engine.close()
+    check_steps(steps, ops, specials=engine.vocabulary.is_special)
+    sizes = [len(compact(op).encode()) for op in ops]
+    assert sum(sizes) / len(sizes) <= 1100
+    assert max(sizes) <= 2500
+
+
+def check_steps(
+    steps: list[TokenStep], ops: list[Op], specials: Callable[[int], bool] = lambda id_: id_ <= END
+) -> None:
     rebuilt = evaluate(REBUILD, ops=ops)
     assert len(rebuilt) == len(steps) > 10
     for shown, step in zip(rebuilt, steps, strict=True):
@@ -94,10 +121,10 @@ def test_the_page_rebuilds_every_number_of_a_step(params: SamplingParams) -> Non
             assert (drawn["setting"], drawn["kept"]) == (stage.setting, stage.kept)
             assert close(drawn["mass"], stage.mass)
             assert (drawn["cutoff"] is None) == (stage.cutoff is None)
-        check_candidates(shown, step)
+        check_candidates(shown, step, specials)
 
 
-def check_candidates(shown: dict[str, Any], step: TokenStep) -> None:
+def check_candidates(shown: dict[str, Any], step: TokenStep, specials: Callable[[int], bool]) -> None:
     true = {candidate.token_id: candidate for candidate in step.candidates}
     assert [row["id"] for row in shown["candidates"]] == sorted(true, key=lambda id_: true[id_].rank)
     for row in shown["candidates"]:
@@ -108,7 +135,7 @@ def check_candidates(shown: dict[str, Any], step: TokenStep) -> None:
         assert close(row["logit"], candidate.logit)
         assert close(row["prob"], candidate.prob)
         assert close(row["finalProb"], candidate.final_prob)
-        assert row["special"] == (row["id"] <= END)
+        assert row["special"] == specials(row["id"])
     rows, others = shown["shown"]["rows"], shown["shown"]["others"]
     assert step.token_id in [row["id"] for row in rows]
     assert math.isclose(sum(row["prob"] for row in rows) + others["prob"], 1, abs_tol=1e-4)
@@ -143,7 +170,7 @@ def test_prompt_numbers_are_rebuilt() -> None:
 
 def test_a_step_takes_about_one_kilobyte() -> None:
     _, steps, _, ops = played(SETTINGS[1], batch=1)
-    sizes = [len(json.dumps(op, separators=(",", ":"))) for op in ops if op["op"] == "tokens"]
+    sizes = [len(compact(op).encode()) for op in ops if op["op"] == "tokens"]
     assert len(sizes) == len(steps)
     assert sum(sizes) / len(sizes) <= 1100
     assert max(sizes) <= 2500
@@ -183,6 +210,13 @@ def test_b37_what_is_sent_is_strict_json() -> None:
         for c in others
     ]
     op = recorder(engine).tokens(0, [replace(step, candidates=(best, *cut))])
-    sent = json.dumps(op, allow_nan=False)
+    sent = compact(op)
     assert json.loads(sent, parse_constant=lambda name: pytest.fail(name)) == op
     assert [row[1] for row in op["steps"][0]["r"][1:]] == [None] * len(cut)
+
+
+def test_what_is_sent_can_be_encoded_whatever_it_holds() -> None:
+    message = {"text": "a\ud800b ␣ \\ud800"}
+    sent = compact(message)
+    assert json.loads(sent.encode()) == message
+    assert "␣" in sent
