@@ -13,6 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -142,9 +143,9 @@ def lanes(args: argparse.Namespace) -> None:
 def fork(args: argparse.Namespace) -> None:
     """Time to the first token of a fork after 1,000 ids, with prefix reuse against without."""
     engine = engine_for(args, args.dtypes[0])
-    settings = SamplingParams(max_tokens=1000, min_tokens=1000, ignore_eos=True, seed=1)
+    settings = SamplingParams(max_tokens=1000, ignore_eos=True, seed=1)
     parent = engine.run(prompt(engine), settings)
-    longer = SamplingParams(max_tokens=1002, min_tokens=1002, ignore_eos=True, seed=1)
+    longer = replace(settings, max_tokens=1002)
 
     def first(reuse: bool) -> float:
         started = time.perf_counter()
