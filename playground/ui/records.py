@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from os.path import commonprefix
 from typing import Any
 
 from playground.trace import Candidate, Finished, ModelInfo, Prompt, Stage, TokenStep
@@ -28,14 +29,15 @@ class Recorder:
         self._names: dict[str, int] = {}  # stage names and settings -> code; 0 means "not removed"
         self._released: dict[int, str] = {}  # text of each lane so far
 
-    def reset(self, info: ModelInfo, lanes: int) -> Op:
-        """A new run begins: the board forgets the one before."""
+    def reset(self, info: ModelInfo, lanes: int, weights: int | None = None) -> Op:
+        """A new run begins: the board forgets the one before. `weights`: bytes that a pass reads."""
         return {
             "op": "reset",
             "lanes": lanes,
             "vocabulary": info.vocabulary,
             "context": info.context,
             "ends": list(info.end_ids),
+            "weights": weights,
         }
 
     def prompt(self, prompt: Prompt) -> Op:
@@ -71,6 +73,7 @@ class Recorder:
             "first": _milliseconds(finished.ttft_s),
             "each": _milliseconds(finished.tpot_s),
             "reused": finished.reused_tokens,
+            "speed": [_digits(finished.prefill_tps, 5), _digits(finished.decode_tps, 5)],
         }
         if finished.text != self._released.get(finished.lane, ""):
             op["text"] = finished.text  # a held stop string let go, or half a character at the end
@@ -100,6 +103,8 @@ class Recorder:
             ],
             "r": [self._row(candidate, place) for place, candidate in enumerate(ordered, 1)],
         }
+        if reasons := self._reasons(ordered):
+            record["w"] = reasons
         if step.text.encode("utf-8", "surrogatepass") != step.bytes:
             record["x"] = step.text  # released text is not the token's own: half characters, stop strings
         return record
@@ -111,6 +116,24 @@ class Recorder:
         if candidate.rank != place:
             return [*row, reason, candidate.rank]
         return [*row, reason] if reason else row
+
+    def _reasons(self, ordered: Sequence[Candidate]) -> list[list[Any]]:
+        """Why each stage cut what it cut, word for word: [stage code, how the reasons begin, how they end,
+        [what each says in between, in the order of the rows]], without the list where all say the same."""
+        told: dict[str, list[str]] = {}
+        for candidate in ordered:
+            if candidate.removed_by:
+                told.setdefault(candidate.removed_by, []).append(candidate.removed_why or "")
+        packed: list[list[Any]] = []
+        for name, whys in told.items():
+            start = commonprefix(whys)
+            if all(why == start for why in whys):
+                packed.append([self._code(name), start])
+                continue
+            rest = [why[len(start) :] for why in whys]
+            end = commonprefix([each[::-1] for each in rest])[::-1]
+            packed.append([self._code(name), start, end, [each[: len(each) - len(end)] for each in rest]])
+        return packed
 
     def _code(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names) + 1)

@@ -15,6 +15,7 @@ from playground.ui.host import Engine, Host, Loading, NoEngine
 from playground.ui.records import Op, Recorder
 from playground.ui.seats import Seats
 from playground.ui.stream import Outbox, events_of
+from playground.ui.weights import weight_bytes
 
 FAILURES = ("error", "nan_logits", "no_token_left")  # ends that are nobody's wish
 log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ async def _generate(server: Server, outbox: Outbox, form: Form) -> None:
                 async for event in events:
                     if isinstance(event, Prompt):
                         begun = True
-                        outbox.post(outbox.recorder.reset(engine.info, lanes=1))
+                        outbox.post(outbox.recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine)))
                         outbox.post(outbox.recorder.prompt(event))
                         outbox.post(status("writing", "Writing."))
                     elif isinstance(event, TokenStep):

@@ -29,16 +29,12 @@ function startBoard(element, props, watch) {
 
     reset(op) {
       run = {
-        book: { texts: {}, names: [] }, vocabulary: op.vocabulary, context: op.context, prompt: [], promptChips: [],
-        segments: [], lanes: [], selected: null, follow: true,
+        book: { texts: {}, names: [] }, vocabulary: op.vocabulary, context: op.context, weights: op.weights, prompt: [], promptChips: [],
+        segments: [], lanes: [], selected: null, follow: true, promptElements: [], recorded: op.recorded,
       };
       for (let index = 0; index < op.lanes; index += 1) run.lanes.push(makeLane(index));
-      find('.lanes').replaceChildren(...run.lanes.map((lane) => lane.element));
-      find('.plain').replaceChildren(...run.lanes.map((lane) => el('pre', '', lane.plain)));
-      element.firstElementChild.dataset.filled = 'yes';
-      inspector.querySelector('.cards').replaceChildren();
       inspector.classList.remove('open');
-      hidePopover();
+      mount();
     },
 
     prompt(op) {
@@ -46,10 +42,8 @@ function startBoard(element, props, watch) {
       run.segments = op.segments;
       const { chips, elements } = makePrompt(op.segments, run.prompt, op.notes);
       run.promptChips = chips;
-      chips.forEach((chip, index) => paintPrompt(chip, run.prompt[index]));
-      find('.prompt-strip').replaceChildren(...elements);
-      find('.prompt-count').textContent = count(run.prompt.length) + ' tokens';
-      draw();
+      run.promptElements = elements;
+      mount();
     },
 
     tokens(op) {
@@ -73,7 +67,7 @@ function startBoard(element, props, watch) {
     end(op) {
       const lane = run.lanes[op.lane];
       endLane(lane, op);
-      find('.ending').textContent = op.message || '';
+      showEnding();
       if (chooser.value === 'time') paintAll();
       if (run.follow && lane.steps.length) mark({ lane: op.lane, index: mostSurprising(lane.steps) });
       run.follow = false;
@@ -88,6 +82,25 @@ function startBoard(element, props, watch) {
     if (late) return;
     latest = { run: message.run, n: message.n };
     for (const op of message.ops) operations[op.op](op);
+  }
+
+  // Puts `run` on the screen, whether it is new or is shown again.
+  function mount() {
+    find('.lanes').replaceChildren(...run.lanes.map((lane) => lane.element));
+    find('.plain').replaceChildren(...run.lanes.map((lane) => el('pre', '', lane.plain)));
+    find('.prompt-strip').replaceChildren(...run.promptElements);
+    find('.prompt-count').textContent = count(run.prompt.length) + ' tokens';
+    element.firstElementChild.dataset.filled = 'yes';
+    inspector.querySelector('.cards').replaceChildren();
+    showNotice(find('.notice'), run);
+    showEnding();
+    hidePopover();
+    paintAll();
+    draw();
+  }
+
+  function showEnding() {
+    find('.ending').textContent = (run.lanes[0].end && run.lanes[0].end.message) || '';
   }
 
   // Colours
