@@ -23,6 +23,7 @@ if not again:
 from playground.ui.api import health_route
 from playground.ui.host import Host, load_engine
 from playground.ui.page import build, launch_options
+from playground.ui.recorded import recorded_message
 from playground.ui.run import Server
 from playground.ui.seats import Seats
 
@@ -30,7 +31,7 @@ if not again:
     host = Host(lambda progress: load_engine(settings, progress))
     server = Server(host, Seats(settings.max_lanes), settings)
 
-demo = build(server)
+demo = build(server, recorded_message())
 modules = sys.modules.copy()  # another thread is importing meanwhile
 KEPT = {name: module for name, module in modules.items() if re.match(r"playground(?!\.ui)", name)}
 

@@ -22,14 +22,17 @@ from playground.ui.theme import theme
 TITLE = "Token Playground"
 
 
-def build(server: Server) -> gr.Blocks:
-    """The page of this server. Keeps nothing of a visitor outside that visitor's own session."""
+def build(server: Server, first: str | None = None) -> gr.Blocks:
+    """The page of this server. Keeps nothing of a visitor outside that visitor's own session.
+
+    `first`: the message whose run the first paint shows.
+    """
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as page:
         header = Header(value=header_json(server.host), elem_id="header")
         with gr.Row(elem_id="tab-playground", elem_classes="columns"):
             with gr.Column(elem_classes="controls", min_width=0):
                 controls = make_controls(server.settings.max_new_tokens)
-            board = Board(elem_id="board")
+            board = Board(value=first, elem_id="board")
         _wire(server, header, board, controls)
         add_api(server)
     return page

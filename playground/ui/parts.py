@@ -13,7 +13,7 @@ import gradio as gr
 
 STRIP = Path(__file__).parent / "strip"
 PURE = ("numbers", "text", "records", "color", "decision", "meters")  # need no page
-VIEWS = ("dom", "chips", "popover", "inspector", "lane", "board")
+VIEWS = ("dom", "notice", "chips", "popover", "inspector", "lane", "board")
 
 
 def script(*names: str) -> str:
@@ -22,7 +22,7 @@ def script(*names: str) -> str:
 
 def styles() -> str:
     """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
-    names = ("theme", "page", "board")
+    names = ("theme", "page", "board", "talk")
     return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 

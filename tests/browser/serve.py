@@ -1,4 +1,4 @@
-"""The page over the fake engine: `python -m tests.browser.serve PORT [seconds a step] [model name]`."""
+"""The page over the fake engine: `python -m tests.browser.serve PORT [seconds] [model name] [recorded]`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from playground.settings import Settings
 from playground.ui.api import health_route
 from playground.ui.host import Host
 from playground.ui.page import build, launch_options
+from playground.ui.recorded import recorded_message
 from playground.ui.run import Server
 from playground.ui.seats import Seats
 from tests.ui.fake_engine import FakeEngine
 
 
-def main(port: int, step_s: float = 0.02, name: str = "Fake-12M") -> None:
+def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str = "") -> None:
     engine = FakeEngine(step_s=step_s, name=name)
     server = Server(Host(lambda progress: engine), Seats(2), Settings(port=port, max_lanes=2))
 
@@ -28,7 +29,7 @@ def main(port: int, step_s: float = 0.02, name: str = "Fake-12M") -> None:
         """What the engine was asked to do so far."""
         return JSONResponse({"steps": engine.steps_made, "opened": engine.opened, "closed": engine.closed})
 
-    build(server).launch(
+    build(server, recorded_message() if recorded else None).launch(
         server_name="127.0.0.1",
         server_port=port,
         app_kwargs={"routes": [health_route(server), Route("/counts", counts)]},
@@ -37,4 +38,4 @@ def main(port: int, step_s: float = 0.02, name: str = "Fake-12M") -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:4])
+    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:5])

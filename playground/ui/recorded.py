@@ -1,0 +1,58 @@
+"""The run that the first paint shows: recorded, shipped beside this file, sent with the page itself.
+
+To renew it, run the bundled model and pack what it saved:
+
+    python -m playground "What is the capital of France?" --seed 19 --max-tokens 60 --save run.json
+    python -m playground.ui.recorded run.json
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from functools import cache
+from pathlib import Path
+
+from playground.codec import to_plain
+from playground.trace import Trace
+from playground.ui.records import Op, Recorder, compact
+
+SHIPPED = Path(__file__).with_name("recorded_run.json.gz")
+
+
+@cache
+def recorded_trace() -> Trace:
+    """The shipped run. Raises ValueError if this version cannot read it."""
+    return Trace.from_json(gzip.decompress(SHIPPED.read_bytes()))
+
+
+def recorded_message() -> str:
+    """The shipped run as the board's first message: older than any run of a visitor."""
+    return compact({"run": 1, "n": 1, "ops": replay(recorded_trace())})
+
+
+def replay(trace: Trace) -> list[Op]:
+    """The operations that show a stored run, and say that it is one."""
+    control = {token.token_id for token in trace.prompt.tokens if token.is_special} | set(trace.model.end_ids)
+    texts = {item.token_id: item.text for step in trace.steps for item in step.candidates}
+    recorder = Recorder(visible=lambda token_id: texts[token_id], is_special=control.__contains__)
+    return [
+        {
+            **recorder.reset(trace.model, lanes=1),
+            "params": to_plain(trace.params),
+            "recorded": {"model": trace.model.name, "seed": trace.params.seed},
+        },
+        recorder.prompt(trace.prompt),
+        recorder.tokens(0, trace.steps),
+        recorder.end(trace.finished),
+    ]
+
+
+def renew(source: Path) -> None:
+    """Pack a saved run into the shipped file. Raises ValueError if it is not a trace."""
+    text = Trace.from_json(source.read_bytes()).to_json()
+    SHIPPED.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
+if __name__ == "__main__":
+    renew(Path(sys.argv[1]))
