@@ -34,6 +34,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         "browser": os.environ.get("PLAYGROUND_REQUIRE_BROWSER") == "1" or asked,
         "gpu": torch.cuda.is_available(),
     }
+    # Playwright keeps an event loop on this thread until the session ends, so what needs its own comes first.
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     for item in items:
         for name, runs in wanted.items():
             if not runs and item.get_closest_marker(name):
