@@ -190,14 +190,18 @@ class LocalEngine:
         params: SamplingParams,
         *,
         token_id: int | None = None,
+        u: float | None = None,
         watched: Sequence[int] = (),
         top_n: int = 20,
     ) -> TokenStep:
         """What would have been picked at `step` of an answer under `params`, without running on from it.
 
         Computed from the stored logits; if they were dropped, one pass over the ids brings them back and the
-        step's `forward_s` is above 0. `token_id` forces the pick.
+        step's `forward_s` is above 0. `token_id` forces the pick; `u` in [0, 1) is rolled instead of the
+        step's own dice.
         """
+        if u is not None and not 0 <= u < 1:
+            raise ValueError(f"u must be in [0, 1), got {u!r:.80}")
         check_ids("the prompt", prompt_ids, self.info)
         check_ids("the answer", answer_ids, self.info)
         before = [int(token_id) for token_id in answer_ids[:step]]
@@ -213,7 +217,8 @@ class LocalEngine:
                 row, params, prompt_ids=prompt_ids, answer_ids=before, end_ids=self.info.end_ids
             )
             assert params.seed is not None
-            decision = decide(made, dice(params.seed, step)) if token_id is None else forced(made, token_id)
+            roll = dice(params.seed, step) if u is None else u
+            decision = decide(made, roll) if token_id is None else forced(made, token_id)
             numbers = step_numbers(
                 made, decision, self.vocabulary, top_n=top_n, watched=watched, end_ids=self.info.end_ids
             )

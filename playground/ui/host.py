@@ -41,9 +41,19 @@ class Engine(Protocol):
     def vocabulary(self) -> Words: ...
     def chat(self, messages: Any) -> Prompt: ...
     def raw(self, text: str) -> Prompt: ...
-    def stream(self, prompt: Prompt, params: SamplingParams) -> EventStream: ...
+    def stream(
+        self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = (), known: int = 0
+    ) -> EventStream: ...
     def redistribute_ids(
-        self, prompt_ids: Sequence[int], answer_ids: Sequence[int], step: int, params: SamplingParams
+        self,
+        prompt_ids: Sequence[int],
+        answer_ids: Sequence[int],
+        step: int,
+        params: SamplingParams,
+        *,
+        token_id: int | None = None,
+        u: float | None = None,
+        watched: Sequence[int] = (),
     ) -> TokenStep: ...
 
 

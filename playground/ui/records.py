@@ -1,7 +1,7 @@
 """Columnar records: the few bytes of a run from which the board rebuilds every number it shows.
 
-A `TokenStep` as JSON is about 6 KB; what is sent of it here is under 1 KB. Left out is what the page can
-work out: a candidate's raw probability is exp(logit − logsumexp), its rank is its row unless stated, the
+A `TokenStep` as JSON is about 6 KB; what is sent of it here is a little over 1 KB. Left out is what the
+page can work out: a candidate's raw probability is exp(logit − logsumexp), its rank is its row unless stated, the
 numbers of the chosen token stand in its own row, only active stages are listed. Texts and names go once per
 run, as dictionaries. strip/records.js reads what this module writes; a test compares the two.
 """
@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from os.path import commonprefix
 from typing import Any
 
-from playground.trace import Candidate, Finished, ModelInfo, Prompt, Stage, TokenStep
+from playground.codec import to_plain
+from playground.trace import Candidate, Finished, ModelInfo, Prompt, SamplingParams, Stage, TokenStep
 
 Op = dict[str, Any]  # one operation of the board; `op` names it
 
@@ -29,7 +29,9 @@ class Recorder:
         self._names: dict[str, int] = {}  # stage names and settings -> code; 0 means "not removed"
         self._released: dict[int, str] = {}  # text of each lane so far
 
-    def reset(self, info: ModelInfo, lanes: int, weights: int | None = None) -> Op:
+    def reset(
+        self, info: ModelInfo, lanes: int, weights: int | None = None, params: SamplingParams | None = None
+    ) -> Op:
         """A new run begins: the board forgets the one before. `weights`: bytes that a pass reads."""
         return {
             "op": "reset",
@@ -38,6 +40,24 @@ class Recorder:
             "context": info.context,
             "ends": list(info.end_ids),
             "weights": weights,
+            "params": None if params is None else settings(params),
+        }
+
+    def branch(
+        self, node: int, kind: str, known: int, text: str, given: Sequence[int], params: SamplingParams
+    ) -> Op:
+        """The run goes on from its branch `node`, of which the first `known` steps stay.
+
+        `text` is what the last of them releases now that others follow, `given` the ids that come next.
+        """
+        return {
+            "op": "branch",
+            "node": node,
+            "kind": kind,
+            "at": known,
+            "text": text,
+            "given": [[token_id, self._visible(token_id)] for token_id in given],
+            "params": settings(params),
         }
 
     def prompt(self, prompt: Prompt) -> Op:
@@ -126,12 +146,12 @@ class Recorder:
                 told.setdefault(candidate.removed_by, []).append(candidate.removed_why or "")
         packed: list[list[Any]] = []
         for name, whys in told.items():
-            start = commonprefix(whys)
+            start = _shared_start(whys)
             if all(why == start for why in whys):
                 packed.append([self._code(name), start])
                 continue
             rest = [why[len(start) :] for why in whys]
-            end = commonprefix([each[::-1] for each in rest])[::-1]
+            end = _shared_start([each[::-1] for each in rest])[::-1]
             packed.append([self._code(name), start, end, [each[: len(each) - len(end)] for each in rest]])
         return packed
 
@@ -147,10 +167,26 @@ class Recorder:
                 texts[str(token_id)] = [candidate.text] if special else candidate.text
 
 
+def settings(params: SamplingParams) -> dict[str, Any]:
+    """The settings for the board. A seed that JavaScript cannot hold goes as a string."""
+    plain: dict[str, Any] = to_plain(params)
+    if params.seed is not None and params.seed >= 2**53:
+        plain["seed"] = str(params.seed)
+    return plain
+
+
 def compact(message: Any) -> str:
     """JSON in few bytes: signs such as ␣ as they are, and lone surrogates, which UTF-8 lacks, as escapes."""
     text = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _shared_start(texts: Sequence[str]) -> str:
+    first, last = min(texts), max(texts)  # whatever these two share, all do
+    length = next(
+        (at for at, signs in enumerate(zip(first, last, strict=False)) if signs[0] != signs[1]), len(first)
+    )
+    return first[:length]
 
 
 def _log_sum_exp(candidates: Sequence[Candidate]) -> float:

@@ -140,12 +140,16 @@ class FakeEngine:
             text += content
         return Prompt(text, tuple(segments), tuple(tokens), tuple(t.token_id for t in tokens), template)
 
-    def stream(self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = ()) -> FakeStream:
+    def stream(
+        self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = (), known: int = 0
+    ) -> FakeStream:
         self.seen.append((prompt, params))
         self.opened += 1
-        return FakeStream(self, self._stream(prompt, params, forced))
+        return FakeStream(self, self._stream(prompt, params, forced, known))
 
-    def _stream(self, prompt: Prompt, params: SamplingParams, forced: Sequence[int]) -> Iterator[Event]:
+    def _stream(
+        self, prompt: Prompt, params: SamplingParams, forced: Sequence[int], known: int
+    ) -> Iterator[Event]:
         noise = random.Random(7)
         scored = [
             token
@@ -158,9 +162,13 @@ class FakeEngine:
         yield replace(prompt, tokens=tuple(scored))
         seed = params.seed if params.seed is not None else random.randrange(2**32)
         script = list(forced) + self.answer[len(forced) :]
+        said = b"".join(self.vocabulary.bytes_of(token_id) for token_id in prompt.ids)
+        endless = params.ignore_eos or b"endless" in said
         text, stops, made, reason = "", params.stop, 0, "max_tokens"
         decoder = __import__("codecs").getincrementaldecoder("utf-8")("replace")
-        for index in range(params.max_tokens):
+        for token_id in forced[:known]:
+            text += decoder.decode(self.vocabulary.bytes_of(token_id))
+        for index in range(known, params.max_tokens):
             if self.gate is not None:
                 self.gate.acquire()
             if self.step_s:
@@ -168,12 +176,13 @@ class FakeEngine:
             if self.fail_at == index:
                 raise RuntimeError("The model ran out of memory at this step.")
             step = self._step(prompt, params, index, script[min(index, len(script) - 1)], seed, forced)
-            released = decoder.decode(step.bytes) if step.token_id != END else ""
+            last = index + 1 == params.max_tokens
+            released = decoder.decode(step.bytes, last) if step.token_id != END else ""
             self.steps_made += 1
             made += 1
             text += released
             yield replace(step, text=released)
-            if step.token_id == END and not (params.ignore_eos or "endless" in prompt.text):
+            if step.token_id == END and index + 1 >= len(forced) and not endless:
                 reason = "end_token"
                 break
             if any(stop in text for stop in stops):
@@ -193,6 +202,9 @@ class FakeEngine:
         wanted: int,
         seed: int,
         forced: Sequence[int],
+        *,
+        u: float | None = None,
+        watched: Sequence[int] = (),
     ) -> TokenStep:
         noise = random.Random(index * 1009 + wanted)
         logits = [noise.gauss(0, 2.2) for _ in range(self.vocabulary.size)]
@@ -211,11 +223,10 @@ class FakeEngine:
         final = [0.0] * len(logits)
         for i in kept:
             final[i] = math.exp(tempered[i] - kept_z)
-        u = (
-            None
-            if params.temperature == 0 or index < len(forced)
-            else random.Random(seed * 7919 + index).random()
-        )
+        if params.temperature == 0 or index < len(forced):
+            u = None
+        elif u is None:
+            u = random.Random(seed * 7919 + index).random()
         chosen, low = (forced[index] if index < len(forced) else kept[0]), 0.0
         edge = 0.0
         for i in kept:
@@ -223,7 +234,7 @@ class FakeEngine:
                 chosen, low = i, edge
                 break
             edge += final[i]
-        listed = list(dict.fromkeys([*order[:20], chosen, END]))
+        listed = list(dict.fromkeys([*order[:20], chosen, END, *watched]))
         candidates = tuple(
             Candidate(
                 i, self.vocabulary.bytes_of(i), self.vocabulary.visible(i), logits[i],
@@ -249,10 +260,21 @@ class FakeEngine:
         )  # fmt: skip
 
     def redistribute_ids(
-        self, prompt_ids: Sequence[int], answer_ids: Sequence[int], step: int, params: SamplingParams
+        self,
+        prompt_ids: Sequence[int],
+        answer_ids: Sequence[int],
+        step: int,
+        params: SamplingParams,
+        *,
+        token_id: int | None = None,
+        u: float | None = None,
+        watched: Sequence[int] = (),
     ) -> TokenStep:
         prompt = Prompt("", (), (), tuple(prompt_ids), None)
-        return self._step(prompt, params, step, answer_ids[step], params.seed or 0, ())
+        given = () if token_id is None else (*answer_ids[:step], token_id)
+        wanted = self.answer[min(step, len(self.answer) - 1)]
+        made = self._step(prompt, params, step, wanted, params.seed or 0, given, u=u, watched=watched)
+        return replace(made, forward_s=0.0, sample_s=0.0, kv_len=0, kv_bytes=0)
 
 
 class FakeStream(Iterator[Event]):
@@ -291,7 +313,8 @@ def _filters(
         nonlocal kept
         if active:
             left = [i for place, i in enumerate(kept) if keep(place, i)]
-            removed.update(dict.fromkeys(set(kept) - set(left), (name, f"cut by {name}")))
+            gone = set(kept) - set(left)
+            removed.update({i: (name, f"{tempered[i]:.3g} is cut by {name} {setting}") for i in gone})
             kept = left
         mass = sum(math.exp(tempered[i] - total) for i in kept)
         stages.append(Stage(name, setting, active, cutoff, len(kept), mass))

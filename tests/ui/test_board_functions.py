@@ -96,18 +96,14 @@ def test_greedy_and_forced_say_so() -> None:
     assert cut == "␣played was forced. The settings had cut it (top-p)."
 
 
-def test_reasons_carry_the_numbers() -> None:
-    stages = [
-        {"name": "top_p", "setting": "0.9", "cutoff": 0.913, "kept": 7, "mass": 0.9},
-        {"name": "min_p", "setting": "0.05", "cutoff": 0.0155, "kept": 3, "mass": 0.8},
-    ]
+def test_reasons_are_the_samplers_own_words() -> None:
+    stages = [{"name": "top_p", "setting": "0.9", "cutoff": 0.913, "kept": 7, "mass": 0.9}]
 
-    def reason(removed_by: str | None) -> str:
-        candidate = {"id": 1, "rank": 51, "removedBy": removed_by}
+    def reason(removed_by: str | None, removed_why: str | None) -> str:
+        candidate = {"id": 1, "rank": 51, "removedBy": removed_by, "removedWhy": removed_why}
         return evaluate("reasonOf(step, candidate)", step={**STEP, "stages": stages}, candidate=candidate)
 
-    assert reason("top_p") == "the likelier ones already hold 91.3% of the needed 90.0%"
-    assert reason("min_p") == "it is under 5.0% of the likeliest, a floor of 1.6%"
-    assert reason("greedy") == "temperature 0 takes only the likeliest"
-    assert reason("bans") == "cut by banned"
-    assert reason(None) == ""
+    assert reason("min_p", "0.8% is under 5% of 31%") == "0.8% is under 5% of 31%"
+    assert reason("top_p", None) == "cut by top-p 0.9"
+    assert reason("bans", "") == "cut by banned"
+    assert reason(None, None) == ""

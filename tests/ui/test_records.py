@@ -23,7 +23,9 @@ SETTINGS = [
     SamplingParams(temperature=0.9, top_k=50, top_p=0.9, min_p=0.03, seed=5),
     SamplingParams(temperature=0, seed=1),
     SamplingParams(temperature=1.6, top_k=3, seed=8),
+    SamplingParams(repetition_penalty=1.3, frequency_penalty=0.7, min_p=0.02, typical_p=0.9, seed=2),
 ]
+NAMES = ["plain", "filters", "greedy", "hot", "penalties"]
 
 
 def recorder(engine: FakeEngine) -> Recorder:
@@ -69,7 +71,7 @@ def close(shown: Any, true: float, tolerance: float = 6e-5) -> bool:
 
 
 @needs_node
-@pytest.mark.parametrize("params", SETTINGS, ids=["plain", "filters", "greedy", "hot"])
+@pytest.mark.parametrize("params", SETTINGS, ids=NAMES)
 def test_the_page_rebuilds_every_number_of_a_step(params: SamplingParams) -> None:
     _, steps, _, ops = played(params)
     check_steps(steps, ops)
@@ -77,7 +79,7 @@ def test_the_page_rebuilds_every_number_of_a_step(params: SamplingParams) -> Non
 
 @needs_node
 @pytest.mark.model
-@pytest.mark.parametrize("params", SETTINGS, ids=["plain", "filters", "greedy", "hot"])
+@pytest.mark.parametrize("params", SETTINGS, ids=NAMES)
 def test_the_page_rebuilds_every_number_of_the_bundled_model(bundled: Loaded, params: SamplingParams) -> None:
     """The same with a vocabulary of 49,152, and the size that was promised."""
     engine = LocalEngine(bundled)
@@ -89,7 +91,7 @@ def test_the_page_rebuilds_every_number_of_the_bundled_model(bundled: Loaded, pa
     engine.close()
     check_steps(steps, ops, specials=engine.vocabulary.is_special)
     sizes = [len(compact(op).encode()) for op in ops]
-    assert sum(sizes) / len(sizes) <= 1100
+    assert sum(sizes) / len(sizes) <= 1400
     assert max(sizes) <= 2500
 
 
@@ -131,7 +133,7 @@ def check_candidates(shown: dict[str, Any], step: TokenStep, specials: Callable[
         candidate = true[row["id"]]
         assert row["text"] == candidate.text
         assert row["rank"] == candidate.rank
-        assert row["removedBy"] == candidate.removed_by
+        assert (row["removedBy"], row["removedWhy"]) == (candidate.removed_by, candidate.removed_why)
         assert close(row["logit"], candidate.logit)
         assert close(row["prob"], candidate.prob)
         assert close(row["finalProb"], candidate.final_prob)
@@ -172,7 +174,7 @@ def test_a_step_takes_about_one_kilobyte() -> None:
     _, steps, _, ops = played(SETTINGS[1], batch=1)
     sizes = [len(compact(op).encode()) for op in ops if op["op"] == "tokens"]
     assert len(sizes) == len(steps)
-    assert sum(sizes) / len(sizes) <= 1100
+    assert sum(sizes) / len(sizes) <= 1400
     assert max(sizes) <= 2500
 
 

@@ -11,18 +11,11 @@ function stageName(name) {
   return STAGE_NAMES[name] || name.replace(/_/g, ' ');
 }
 
-// Why a candidate was cut, with the numbers, as far as they can be told from what was sent.
+// Why a candidate was cut, in the sampler's own words and numbers.
 function reasonOf(step, candidate) {
+  if (candidate.removedBy === null) return '';
   const stage = step.stages.find((entry) => entry.name === candidate.removedBy);
-  if (candidate.removedBy === 'greedy') return 'temperature 0 takes only the likeliest';
-  if (candidate.removedBy === 'top_p' && stage) {
-    return 'the likelier ones already hold ' + percent(stage.cutoff) + ' of the needed ' + percent(Number(stage.setting));
-  }
-  if (candidate.removedBy === 'min_p' && stage) {
-    return 'it is under ' + percent(Number(stage.setting)) + ' of the likeliest, a floor of ' + percent(stage.cutoff);
-  }
-  if (candidate.removedBy === 'top_k' && stage) return 'rank ' + count(candidate.rank) + ' is not among the ' + stage.setting + ' likeliest';
-  return candidate.removedBy === null ? '' : 'cut by ' + stageName(candidate.removedBy) + (stage ? ' ' + stage.setting : '');
+  return candidate.removedWhy || 'cut by ' + stageName(candidate.removedBy) + (stage ? ' ' + stage.setting : '');
 }
 
 function ordinal(rank) {

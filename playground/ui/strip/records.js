@@ -17,12 +17,22 @@ function readCandidate(row, place, logSumExp, book) {
   const logprob = logit === null ? -Infinity : logit - logSumExp;
   return {
     id, logit, logprob, prob: Math.exp(logprob), finalProb, rank: rank || place + 1,
-    removedBy: reason ? book.names[reason - 1] : null, text: textOf(book, id), special: isSpecial(book, id),
+    removedBy: reason ? book.names[reason - 1] : null, removedWhy: null, text: textOf(book, id), special: isSpecial(book, id),
   };
 }
 
+// Reasons of a step by stage, one after the other in the order of the rows: [code, start, end, [middles]].
+function addReasons(candidates, reasons, book) {
+  for (const [code, start, end, middles] of reasons || []) {
+    candidates.filter((candidate) => candidate.removedBy === book.names[code - 1]).forEach((candidate, place) => {
+      candidate.removedWhy = middles ? start + middles[place] + end : start;
+    });
+  }
+  return candidates;
+}
+
 function readStep(record, book) {
-  const candidates = record.r.map((row, place) => readCandidate(row, place, record.z, book));
+  const candidates = addReasons(record.r.map((row, place) => readCandidate(row, place, record.z, book)), record.w, book);
   const chosen = candidates.find((candidate) => candidate.id === record.k);
   const [method, u, low, high] = record.d;
   return {
