@@ -1,9 +1,9 @@
 """Columnar records: the few bytes of a run from which the board rebuilds every number it shows.
 
 A `TokenStep` as JSON is about 6 KB; what is sent of it here is a little over 1 KB. Left out is what the
-page can work out: a candidate's raw probability is exp(logit − logsumexp), its rank is its row unless stated, the
-numbers of the chosen token stand in its own row, only active stages are listed. Texts and names go once per
-run, as dictionaries. strip/records.js reads what this module writes; a test compares the two.
+page can work out: a candidate's raw probability is exp(logit − logsumexp), its rank is its row unless
+stated, the numbers of the chosen token stand in its own row, only active stages are listed. Texts and names
+go once per run, as dictionaries. strip/records.js reads what this module writes; a test compares the two.
 """
 
 from __future__ import annotations
