@@ -6,15 +6,24 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from playground.settings import Settings
 from playground.trace import Finished, Prompt, SamplingParams, TokenStep
+from playground.ui.branch import NEW_RUN, Order, check_ids, prompt_of_ids, room, typed_ids
+from playground.ui.conversation import (
+    banned_ids,
+    has_thinking_switch,
+    messages_of,
+    read_history,
+    watched_tokens,
+)
 from playground.ui.host import Engine, Host, Loading, NoEngine
+from playground.ui.pace import Paused, Plan, last_text, paced
 from playground.ui.records import Op, Recorder
 from playground.ui.seats import Seats
-from playground.ui.stream import Outbox, events_of
+from playground.ui.stream import Outbox, Transport
 from playground.ui.weights import weight_bytes
 
 FAILURES = ("error", "nan_logits", "no_token_left")  # ends that are nobody's wish
@@ -30,10 +39,15 @@ class Server:
     seats: Seats
     settings: Settings
 
-    async def prompt(self, engine: Engine, said: Any) -> Prompt:
+    async def prompt(self, engine: Engine, said: Any, thinking: bool | None = None) -> Prompt:
         """The prompt for messages (a list) or raw text (a string). Raises ValueError in a sentence."""
-        make = engine.raw if isinstance(said, str) else engine.chat
-        prompt = await asyncio.to_thread(make, said)
+        if isinstance(said, str):
+            return self.check_prompt(await asyncio.to_thread(engine.raw, said))
+        switch = {"thinking": thinking} if thinking is not None and has_thinking_switch(engine) else {}
+        return self.check_prompt(await asyncio.to_thread(engine.chat, said, **switch))
+
+    def check_prompt(self, prompt: Prompt) -> Prompt:
+        """The prompt, if this server reads one so long. Raises ValueError in a sentence."""
         most = self.settings.max_prompt_tokens
         if len(prompt.ids) > most:
             raise ValueError(
@@ -56,13 +70,24 @@ class Form:
 
     said: Any  # messages, or a string of raw text
     params: SamplingParams
+    watched: tuple[str, ...] = ()  # texts whose first token is followed at every step
+    banned: tuple[str, ...] = ()  # texts whose token may not be picked
+    thinking: bool | None = None  # for templates that have the switch
 
 
-def read_form(mode: str, texts: dict[str, str | None], numbers: dict[str, float | None]) -> Form:
+def read_form(
+    mode: str,
+    texts: dict[str, str | None],
+    numbers: dict[str, float | None],
+    *,
+    ignore_eos: bool = False,
+    thinking: bool | None = None,
+) -> Form:
     """Checks what came from the page. Raises ValueError in a sentence.
 
     Of `texts`, `seed` is one since JavaScript's numbers end at 2^53, and `stops` has one stop string a line,
-    taken literally; `system` may be empty. `numbers` are fields of SamplingParams.
+    taken literally; so have `watched` and `banned`. `history` has the messages of the turns before, as JSON.
+    `system` may be empty. `numbers` are fields of SamplingParams.
     """
     system, prompt, seed, stops = (texts[name] or "" for name in ("system", "prompt", "seed", "stops"))
     for name, text in (("system message", system), ("prompt", prompt), ("stop box", stops)):
@@ -76,28 +101,39 @@ def read_form(mode: str, texts: dict[str, str | None], numbers: dict[str, float 
     seed = seed.strip()
     if seed and not (seed.isascii() and seed.isdecimal() and len(seed) <= 20):
         raise ValueError(f"seed must be a whole number from 0 to 18446744073709551615, got {seed!r:.80}")
+    watched, banned = (_lines(texts.get(name)) for name in ("watched", "banned"))
     params = SamplingParams(
         seed=int(seed) if seed else None,
-        stop=tuple(line for line in stops.split("\n") if line),
+        stop=_lines(stops),
+        ignore_eos=ignore_eos,
         **numbers,  # type: ignore[arg-type]
     )
-    if mode == "raw":
-        return Form(prompt, params)
-    said = [{"role": "user", "content": prompt}]
-    if system:
-        said.insert(0, {"role": "system", "content": system})
-    return Form(said, params)
+    history = read_history(texts.get("history"))
+    said = prompt if mode == "raw" else messages_of(history, system, prompt)
+    return Form(said, params, watched, banned, thinking)
 
 
-async def generate(server: Server, outbox: Outbox, read: Callable[[], Form]) -> None:
-    """Run what `read` gives and post what happens.
+def _lines(text: str | None) -> tuple[str, ...]:
+    return tuple(line for line in (text or "").split("\n") if line)
+
+
+async def generate(
+    server: Server,
+    outbox: Outbox,
+    read: Callable[[], Form],
+    order: Order = NEW_RUN,
+    transport: Transport | None = None,
+) -> None:
+    """Run what `read` gives, or go on with a run as `order` says, and post what happens.
 
     Errors become one sentence; the board keeps what it showed.
     """
+    transport = transport or Transport()
     try:
-        await _generate(server, outbox, read())
+        await _generate(server, outbox, read(), order, transport)
     except asyncio.CancelledError:
-        outbox.post(status("idle", "Stopped."))
+        paused = transport.pausing
+        outbox.post(status("paused", "Paused.") if paused else status("idle", "Stopped."))
         raise
     except Exception as error:
         if not isinstance(error, ValueError | NoEngine):  # not the visitor's doing: the log tells us where
@@ -105,38 +141,90 @@ async def generate(server: Server, outbox: Outbox, read: Callable[[], Form]) -> 
         outbox.post(status("error", sentence(error)))
 
 
-async def _generate(server: Server, outbox: Outbox, form: Form) -> None:
+async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, transport: Transport) -> None:
     params = server.check(form.params)
     engine = await server.host.engine(lambda loading: outbox.post(status("loading", _progress(loading))))
-    prompt = await server.prompt(engine, form.said)
+    recorder = outbox.recorder = Recorder(
+        visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special
+    )
+    params = replace(params, banned=banned_ids(engine, form.banned))
+    watched = watched_tokens(engine, form.watched)
+    plan, opening = await _plan(server, engine, recorder, form, params, order)
+    plan = replace(plan, watched=tuple(each["id"] for each in watched))
 
     def told(place: int) -> None:
         outbox.post(status("waiting", f"All {server.seats.total} lanes are busy: you are number {place}."))
 
-    async with server.seats.seat(told):
-        outbox.post(status("reading", f"Reading the prompt: {len(prompt.ids):,} tokens in one pass."))
-        outbox.recorder = Recorder(visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special)
-        begun = False
-        ended: Finished | None = None
-        try:
-            async with aclosing(events_of(engine.stream(prompt, params))) as events:
-                async for event in events:
-                    if isinstance(event, Prompt):
-                        begun = True
-                        outbox.post(outbox.recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine)))
-                        outbox.post(outbox.recorder.prompt(event))
-                        outbox.post(status("writing", "Writing."))
-                    elif isinstance(event, TokenStep):
-                        outbox.post(event)
-                    else:
-                        ended = event
-                        outbox.post(outbox.recorder.end(event))
-        except asyncio.CancelledError:
-            if begun and not ended:
+    begun = False
+
+    def seated() -> None:
+        if not begun:
+            read = len(plan.prompt.ids)
+            words = "Going on." if order.goes_on else f"Reading the prompt: {read:,} tokens in one pass."
+            outbox.post(status("reading", words))
+
+    ended: Finished | None = None
+    waits = False
+    try:
+        async with aclosing(paced(engine, server.seats, plan, transport, told=told, seated=seated)) as events:
+            async for event in events:
+                if isinstance(event, Prompt):
+                    begun = True
+                    if not order.goes_on:
+                        new = order.prompt_ids is None and not isinstance(form.said, str)
+                        outbox.post({"op": "turn", "messages": form.said if new else None})
+                    outbox.post(opening)
+                    outbox.post({"op": "watch", "tokens": watched})
+                    if not order.goes_on:
+                        outbox.post(recorder.prompt(event))
+                    outbox.post(status("writing", "Writing."))
+                elif isinstance(event, TokenStep):
+                    outbox.post(event)
+                elif isinstance(event, Paused):
+                    waits = True
+                    outbox.post({"op": "pause", "lane": 0})
+                else:
+                    ended = event
+                    outbox.post(recorder.end(event))
+    except asyncio.CancelledError:
+        if begun and not ended:
+            if transport.pausing:
+                outbox.post({"op": "pause", "lane": 0})
+            else:
                 outbox.post({"op": "end", "lane": 0, "reason": "stopped", "message": "You stopped it."})
-            raise
+        raise
     failed = ended if ended is not None and ended.reason in FAILURES else None
-    outbox.post(status("error", failed.message) if failed else status("idle", ""))
+    if waits:
+        outbox.post(status("paused", "One step. The run waits."))
+    else:
+        outbox.post(status("error", failed.message) if failed else status("idle", ""))
+
+
+async def _plan(
+    server: Server, engine: Engine, recorder: Recorder, form: Form, params: SamplingParams, order: Order
+) -> tuple[Plan, Op]:
+    """What to run, and the operation that opens it on the board. Raises ValueError in a sentence."""
+    once = order.kind == "step"
+    if params.seed is None and order.seed is not None:  # a fork rolls what its parent rolled
+        params = replace(params, seed=order.seed)
+    params = params.seeded()
+    if order.prompt_ids is None:
+        plan = Plan(await server.prompt(engine, form.said, form.thinking), params, once=once)
+        return plan, recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
+    check_ids(engine.info, order.prompt_ids, order.forced)
+    typed = await asyncio.to_thread(typed_ids, engine, order)
+    if not order.goes_on:  # the prompt itself was edited
+        ids = (*order.prompt_ids, *typed)
+        kept = f"{len(order.prompt_ids):,} tokens kept as they were, {len(typed):,} read anew"
+        plan = Plan(server.check_prompt(prompt_of_ids(engine, ids, kept)), params)
+        return plan, recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
+    prompt = server.check_prompt(Prompt("", (), (), order.prompt_ids, None))
+    forced = (*order.forced, *typed)
+    params = replace(params, max_tokens=room(params.max_tokens, len(forced), server.settings.max_new_tokens))
+    text = last_text(engine.vocabulary, params.stop, order.forced[: order.known])
+    given = forced[order.known :]
+    opening = recorder.branch(order.node, order.kind, order.known, text, given, params)
+    return Plan(prompt, params, forced, order.known, once), opening
 
 
 def _progress(loading: Loading) -> str:

@@ -103,20 +103,35 @@ class Outbox:
         return ops
 
 
+@dataclass
+class Transport:
+    """What a visitor's hand is on while a run goes."""
+
+    pace: float = 0.0  # tokens a second; 0 = as fast as it goes
+    pausing: bool = False  # the run is being cancelled to pause, not to stop
+
+
 class Session:
     """What the server keeps for one open page: its latest run, to be able to end it."""
 
     def __init__(self) -> None:
         self._number = 0
         self._task: asyncio.Task[None] | None = None
+        self.transport = Transport()
 
     def begin(self, task: asyncio.Task[None]) -> int:
         """A run begins and the one before ends. Returns its number: larger than any before in this tab,
         also when the server was started anew in between."""
         self.stop()
         self._task = task
+        self.transport.pausing = False
         self._number = max(self._number + 1, int(time.time() * 1000))
         return self._number
+
+    def pause(self) -> None:
+        """End the run too, but as one that waits for its visitor."""
+        self.transport.pausing = True
+        self.stop()
 
     def stop(self) -> None:
         """End the run, if one is going. Harmless otherwise."""
