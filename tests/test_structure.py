@@ -21,7 +21,8 @@ ARROWS = {
     "sampling": {"trace"},
     "engine": {"trace", "text", "sampling", "progress"},
     "settings": {"trace"},
-    "ui": {"trace", "text", "sampling", "engine", "progress", "settings", "playground"},
+    "figures": {"trace", "findings"},
+    "ui": {"trace", "text", "sampling", "engine", "figures", "progress", "settings", "playground"},
     "playground": {"trace", "text", "engine"},
     "main": {"trace", "text", "engine", "progress", "playground"},
     "app": {"ui", "settings", "engine", "playground"},
@@ -70,6 +71,12 @@ def test_arrows_run_one_way(path: Path) -> None:
 def test_gradio_is_imported_by_the_page_alone(path: Path) -> None:
     if part_of(module_of(path)) != "ui":
         assert not [name for name in imports(path) if name.split(".")[0] == "gradio"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_plotly_is_imported_by_the_figures_alone(path: Path) -> None:
+    if part_of(module_of(path)) != "figures" and path.name != "plots.py":  # which serves its script
+        assert not [name for name in imports(path) if name.split(".")[0] == "plotly"]
 
 
 @pytest.mark.parametrize("module", ["playground", "playground.trace"])

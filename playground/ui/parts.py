@@ -11,9 +11,34 @@ from typing import Any
 
 import gradio as gr
 
+from playground.ui.plots import plots_script
+
 STRIP = Path(__file__).parent / "strip"
-PURE = ("numbers", "text", "records", "color", "decision", "meters")  # need no page
-VIEWS = ("dom", "notice", "chips", "popover", "inspector", "lane", "board")
+PURE = (
+    "numbers",
+    "text",
+    "records",
+    "color",
+    "decision",
+    "thought",
+    "passes",
+    "plotdata",
+    "meters",
+)  # need no page
+VIEWS = (
+    "dom",
+    "notice",
+    "chips",
+    "popover",
+    "inspector",
+    "lane",
+    "turns",
+    "ribbon",
+    "timeline",
+    "looptable",
+    "timing",
+    "board",
+)
 
 
 def script(*names: str) -> str:
@@ -22,7 +47,7 @@ def script(*names: str) -> str:
 
 def styles() -> str:
     """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
-    names = ("theme", "page", "board", "talk")
+    names = ("theme", "page", "board", "time", "talk")
     return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 
@@ -51,7 +76,7 @@ class Board(_Part):
     """Prompt strip, answer strip, popover, plain text, meters and inspector."""
 
     def __init__(self, **kwargs: Any) -> None:
-        javascript = script(*PURE, *VIEWS) + "\nstartBoard(element, props, watch);"
+        javascript = plots_script() + "\n" + script(*PURE, *VIEWS) + "\nstartBoard(element, props, watch);"
         super().__init__("board", javascript, **kwargs)
 
 

@@ -6,7 +6,8 @@ function startBoard(element, props, watch) {
   const inspector = find('#inspector');
   const popover = find('.popover');
   const chooser = find('#color-by');
-  let run = null; // the run on the screen
+  let run = null; // the run on the screen: the live one, or an earlier turn
+  let live = null; // the run that operations speak of
   let latest = { run: 0, n: 0 };
   let drawing = false;
 
@@ -15,6 +16,13 @@ function startBoard(element, props, watch) {
     option.value = value;
     chooser.append(option);
   }
+
+  const talk = startTurns(find, (turn) => {
+    run = turn;
+    mount();
+  }, () => live);
+
+  const showTime = startTiming(element, find('.timing'), () => run);
 
   // Operations
 
@@ -27,50 +35,61 @@ function startBoard(element, props, watch) {
       if (state === 'waiting' || state === 'loading' || state === 'error') find('.status').scrollIntoView({ block: 'nearest' });
     },
 
+    turn({ messages }) {
+      talk.said(messages);
+    },
+
+    watch({ tokens }) {
+      live.watched = makeWatched(tokens);
+      if (run === live) mount();
+    },
+
     reset(op) {
-      run = {
+      run = live = {
         book: { texts: {}, names: [] }, vocabulary: op.vocabulary, context: op.context, weights: op.weights, prompt: [], promptChips: [],
         segments: [], lanes: [], selected: null, follow: true, promptElements: [], recorded: op.recorded,
       };
+      talk.begin(run);
       for (let index = 0; index < op.lanes; index += 1) run.lanes.push(makeLane(index));
       inspector.classList.remove('open');
       mount();
     },
 
     prompt(op) {
-      run.prompt = op.tokens.map(readPromptToken);
-      run.segments = op.segments;
-      const { chips, elements } = makePrompt(op.segments, run.prompt, op.notes);
-      run.promptChips = chips;
-      run.promptElements = elements;
-      mount();
+      live.prompt = op.tokens.map(readPromptToken);
+      live.segments = op.segments;
+      const { chips, elements } = makePrompt(op.segments, live.prompt, op.notes);
+      live.promptChips = chips;
+      live.promptElements = elements;
+      if (run === live) mount();
     },
 
     tokens(op) {
-      Object.assign(run.book.texts, op.texts);
-      run.book.names.push(...(op.names || []));
-      const lane = run.lanes[op.lane];
-      const first = !strip.querySelector('[tabindex="0"]');
-      extendLane(lane, op.steps.map((record) => readStep(record, run.book)), chooser.value);
+      Object.assign(live.book.texts, op.texts);
+      live.book.names.push(...(op.names || []));
+      const lane = live.lanes[op.lane];
+      const first = !lane.steps.length && !strip.querySelector('[tabindex="0"]');
+      extendLane(lane, op.steps.map((record) => readStep(record, live.book)), chooser.value);
       if (first) lane.chips[0].tabIndex = 0;
-      if (run.follow) mark({ lane: op.lane, index: lane.steps.length - 1 });
+      if (live.follow) mark({ lane: op.lane, index: lane.steps.length - 1 }, live);
       draw();
     },
 
     truncate(op) {
-      const lane = run.lanes[op.lane];
+      const lane = live.lanes[op.lane];
       const steps = cutLane(lane, op.length);
       extendLane(lane, steps, chooser.value);
       draw();
     },
 
     end(op) {
-      const lane = run.lanes[op.lane];
+      const lane = live.lanes[op.lane];
       endLane(lane, op);
       showEnding();
       if (chooser.value === 'time') paintAll();
-      if (run.follow && lane.steps.length) mark({ lane: op.lane, index: mostSurprising(lane.steps) });
-      run.follow = false;
+      if (live.follow && lane.steps.length) mark({ lane: op.lane, index: mostSurprising(lane.steps) }, live);
+      live.follow = false;
+      talk.draw(run);
       draw();
     },
   };
@@ -92,7 +111,10 @@ function startBoard(element, props, watch) {
     find('.prompt-count').textContent = count(run.prompt.length) + ' tokens';
     element.firstElementChild.dataset.filled = 'yes';
     inspector.querySelector('.cards').replaceChildren();
-    showNotice(find('.notice'), run);
+    if (!strip.querySelector('[tabindex="0"]') && run.promptChips[0]) run.promptChips[0].tabIndex = 0;
+    talk.draw(run);
+    find('.watch').hidden = !run.watched;
+    find('.watch .rows').replaceChildren(...(run.watched || []).map((each) => each.row));
     showEnding();
     hidePopover();
     paintAll();
@@ -130,8 +152,8 @@ function startBoard(element, props, watch) {
     return lane === 'prompt' ? run.prompt[index] : run.lanes[lane].steps[index];
   }
 
-  function chipAt({ lane, index }) {
-    return lane === 'prompt' ? run.promptChips[index] : run.lanes[lane].chips[index];
+  function chipAt({ lane, index }, of) {
+    return lane === 'prompt' ? of.promptChips[index] : of.lanes[lane].chips[index];
   }
 
   function placeOf(chip) {
@@ -139,10 +161,10 @@ function startBoard(element, props, watch) {
     return { lane: lane === 'prompt' ? lane : Number(lane), index: Number(chip.dataset.index) };
   }
 
-  function mark(place) {
-    if (run.selected) chipAt(run.selected)?.setAttribute('aria-selected', 'false');
-    run.selected = place;
-    chipAt(place).setAttribute('aria-selected', 'true');
+  function mark(place, of = run) {
+    if (of.selected) chipAt(of.selected, of)?.setAttribute('aria-selected', 'false');
+    of.selected = place;
+    chipAt(place, of).setAttribute('aria-selected', 'true');
   }
 
   function pick(chip) {
@@ -152,6 +174,7 @@ function startBoard(element, props, watch) {
     inspector.classList.add('open');
     hidePopover();
     inspect();
+    showTime();
     // As a sheet from the bottom the inspector must not cover what was tapped.
     if (getComputedStyle(inspector).position === 'fixed') chip.scrollIntoView({ block: 'start' });
   }
@@ -169,11 +192,13 @@ function startBoard(element, props, watch) {
     setTimeout(() => {
       drawing = false;
       find('.meters').replaceChildren(...metersOf(run, run.lanes[0]).map(([label, value]) => fact(label, value)));
+      showTime();
       inspect();
     }, 125);
   }
 
   function inspect() {
+    if (run.watched) drawWatched(run.watched, run.lanes[0].steps, Math.max(0, run.selected?.index ?? 0));
     const token = run.selected && tokenAt(run.selected);
     if (!token) return;
     const total = token.prompt ? run.prompt.length : run.lanes[run.selected.lane].steps.length;
@@ -233,6 +258,16 @@ function startBoard(element, props, watch) {
     else if (event.key === 'Escape') hidePopover();
     else return;
     event.preventDefault();
+  });
+
+  // From ribbon, timeline and table. (Text fields send an event of this name too, without a place.)
+  element.addEventListener('select', ({ detail }) => {
+    if (!detail || !chipAt(detail)) return;
+    run.follow = false;
+    mark(detail);
+    inspector.classList.add('open');
+    inspect();
+    showTime();
   });
 
   chooser.addEventListener('change', paintAll);
