@@ -14,8 +14,8 @@ pytestmark = needs_node
 def step(index: int, forward: float = 50.0, **more: Any) -> dict[str, Any]:
     return {
         "index": index, "forward": forward, "sample": 2.0, "time": forward + 2, "queue": 1.0,
-        "text": f"t{index}", "special": False, "prob": 0.25, "finalProb": 0.5, "kvLen": 37 + index, "kvBytes": 4096,
-        "draw": {"method": "sampled"}, **more,
+        "text": f"t{index}", "special": False, "prob": 0.25, "finalProb": 0.5,
+        "kvLen": 37 + index, "kvBytes": 4096, "draw": {"method": "sampled"}, **more,
     }  # fmt: skip
 
 
@@ -89,7 +89,8 @@ def test_meters_keep_prefill_and_decode_apart() -> None:
     meters = dict(evaluate("metersOf(run, lane)", run=run, lane={"steps": STEPS, "end": END}))
     assert meters == {
         "read + written": "37 + 4", "first token": "120 ms", "prefill": "152 tokens/s",
-        "decode": "16.4 tokens/s", "per token": "61 ms", "context": "41 / 8,192", "KV cache": "4.0 KB", "stopped by": "token limit",
+        "decode": "16.4 tokens/s", "per token": "61 ms", "context": "41 / 8,192", "KV cache": "4.0 KB",
+        "stopped by": "token limit",
     }  # fmt: skip
     live = dict(evaluate("metersOf(run, lane)", run=run, lane={"steps": STEPS, "end": None}))
     assert (live["prefill"], live["stopped by"]) == ("–", "…")
