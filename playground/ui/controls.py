@@ -8,7 +8,9 @@ from typing import Any
 
 import gradio as gr
 
+from playground.ui.examples import EXAMPLES
 from playground.ui.presets import DEFAULT, PRESETS
+from playground.ui.run import Form, read_form
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,32 @@ PENALTIES = (
     ),
     Range("frequency_penalty", "Frequency penalty", -2, 2, 0.05, 0, "Taken for each time a token was used."),
 )  # fmt: skip
-NUMBERS = (*(each.name for each in FILTERS), "max_tokens", *(each.name for each in PENALTIES))
-WHOLE = {"top_k", "max_tokens"}  # what Gradio's sliders send as a float
+RARE = (
+    Range(
+        "typical_p", "Typical-p", 0.01, 1, 0.01, 1,
+        "The least surprising ones that hold this share stay; 1 keeps all.",
+    ),
+    Range("min_tokens", "Fewest new tokens", 0, 200, 1, 0, "Until then the end token cannot be picked."),
+)  # fmt: skip
+NUMBERS = (*(each.name for each in (*FILTERS, *PENALTIES, *RARE)), "max_tokens")
+WHOLE = {"top_k", "max_tokens", "min_tokens"}  # what Gradio's sliders send as a float
+TEXTS = ("system", "prompt", "seed", "stops", "watched", "banned", "history")
+FIELDS = ("mode", "ignore_eos", "thinking", *TEXTS, *NUMBERS)  # in the order in which the page sends them
+
+
+def form_of(values: Sequence[Any]) -> Form:
+    """What the page sent, in the order of FIELDS. Raises ValueError in a sentence."""
+    sent = dict(zip(FIELDS, values, strict=True))
+    numbers = {
+        name: int(sent[name]) if name in WHOLE and sent[name] is not None else sent[name] for name in NUMBERS
+    }
+    return read_form(
+        sent["mode"],
+        {name: sent[name] for name in TEXTS},
+        numbers,
+        ignore_eos=bool(sent["ignore_eos"]),
+        thinking=None if sent["thinking"] is None else bool(sent["thinking"]),
+    )
 
 
 def make_controls(most_new_tokens: int) -> dict[str, Any]:
@@ -70,9 +96,17 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
         made["prompt"] = gr.Textbox(
             label="Prompt", value="What is the capital of France?", lines=3, max_lines=14, elem_id="prompt"
         )
+        made["thinking"] = gr.Checkbox(
+            value=True, label="Think before answering", container=False, elem_id="thinking"
+        )
         with gr.Row(elem_classes="buttons"):
             made["generate"] = gr.Button("Generate", variant="primary", elem_id="generate")
             made["stop"] = gr.Button("Stop", elem_id="stop")
+        made["example"] = gr.Radio(
+            list(EXAMPLES), label="Examples", show_label=False, container=False,
+            elem_id="examples", elem_classes="pills",
+        )  # fmt: skip
+        made["history"] = gr.Textbox(visible=False)  # filled by strip/turns.js when Generate is pressed
     with gr.Column(elem_classes="card", elem_id="sampling", min_width=0):
         made["preset"] = gr.Radio(
             list(PRESETS), value=DEFAULT, label="Preset", show_label=False,
@@ -87,6 +121,11 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
             label="Seed", placeholder="drawn anew for each run", info="The same seed rolls the same dice.",
             max_lines=1, elem_id="seed",
         )  # fmt: skip
+        made["watched"] = gr.Textbox(
+            label="Watched tokens", placeholder=" Paris",
+            info="One text a line. The chance of its first token is followed at every step.",
+            lines=1, max_lines=6, elem_id="watched",
+        )  # fmt: skip
         with gr.Accordion("Stop strings and penalties", open=False, elem_id="more"):
             made["stops"] = gr.Textbox(
                 label="Stop strings",
@@ -94,6 +133,16 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
                 lines=2, max_lines=6, elem_id="stop-strings",
             )  # fmt: skip
             made |= _sliders(PENALTIES)
+        with gr.Accordion("Bans, typical-p and length", open=False, elem_id="rare"):
+            made["banned"] = gr.Textbox(
+                label="Banned tokens", info="One a line, each a single token: “ Paris” with its space.",
+                lines=2, max_lines=6, elem_id="banned",
+            )  # fmt: skip
+            made |= _sliders(RARE)
+            made["ignore_eos"] = gr.Checkbox(
+                value=False, label="Ignore the end token", info="The answer goes on after it.",
+                container=False, elem_id="ignore-eos",
+            )  # fmt: skip
     return made
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
 from playground.settings import Settings
 from playground.trace import Finished, Prompt, SamplingParams, TokenStep
-from playground.ui.branch import NEW_RUN, Order, check_ids, prompt_of_ids, room, typed_ids
+from playground.ui.branch import NEW_RUN, Order, check_ids, prompt_of_ids, read_order, room, typed_ids
 from playground.ui.conversation import (
     banned_ids,
     has_thinking_switch,
@@ -141,6 +141,25 @@ async def generate(
         outbox.post(status("error", sentence(error)))
 
 
+async def go_on(
+    server: Server,
+    outbox: Outbox,
+    said: Any,
+    read: Callable[[Sequence[Any]], Form],
+    values: Sequence[Any],
+    transport: Transport,
+) -> None:
+    """What the board orders (see branch.py), under the settings of the form, whose `values` are read by `read`."""
+    try:
+        order = read_order(said)
+    except ValueError as error:
+        outbox.post(status("error", sentence(error)))
+        return
+    if order.prompt_ids is not None:  # the prompt goes by its ids, whatever the form has now
+        values = [value if name != "prompt" else value or " " for name, value in zip(FIELDS, values, strict=True)]
+    await generate(server, outbox, lambda: read(values), order, transport)
+
+
 async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, transport: Transport) -> None:
     params = server.check(form.params)
     engine = await server.host.engine(lambda loading: outbox.post(status("loading", _progress(loading))))
@@ -174,7 +193,8 @@ async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, tr
                         new = order.prompt_ids is None and not isinstance(form.said, str)
                         outbox.post({"op": "turn", "messages": form.said if new else None})
                     outbox.post(opening)
-                    outbox.post({"op": "watch", "tokens": watched})
+                    if watched:
+                        outbox.post({"op": "watch", "tokens": watched})
                     if not order.goes_on:
                         outbox.post(recorder.prompt(event))
                     outbox.post(status("writing", "Writing."))
@@ -192,6 +212,8 @@ async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, tr
                 outbox.post({"op": "pause", "lane": 0})
             else:
                 outbox.post({"op": "end", "lane": 0, "reason": "stopped", "message": "You stopped it."})
+        elif not begun:
+            transport.pausing = False  # nothing is there to go on with
         raise
     failed = ended if ended is not None and ended.reason in FAILURES else None
     if waits:

@@ -103,11 +103,13 @@ class FakeEngine:
         self.answer = self.vocabulary.encode(answer) + self.halves() + [END]
         self.opened = self.closed = self.steps_made = 0
         self.seen: list[tuple[Prompt, SamplingParams]] = []
+        self.thinking: list[bool | None] = []
 
     def halves(self) -> list[int]:
         return [self.vocabulary.ids[EMOJI[i : i + 2]] for i in range(0, 8, 2)]
 
-    def chat(self, messages: Any) -> Prompt:
+    def chat(self, messages: Any, *, thinking: bool | None = None) -> Prompt:
+        self.thinking.append(thinking)
         parts: list[tuple[Any, bool, str]] = []
         if messages[0]["role"] != "system":
             messages = [{"role": "system", "content": "You are a helpful assistant."}, *messages]
@@ -141,14 +143,25 @@ class FakeEngine:
         return Prompt(text, tuple(segments), tuple(tokens), tuple(t.token_id for t in tokens), template)
 
     def stream(
-        self, prompt: Prompt, params: SamplingParams, *, forced: Sequence[int] = (), known: int = 0
+        self,
+        prompt: Prompt,
+        params: SamplingParams,
+        *,
+        forced: Sequence[int] = (),
+        known: int = 0,
+        watched: Sequence[int] = (),
     ) -> FakeStream:
         self.seen.append((prompt, params))
         self.opened += 1
-        return FakeStream(self, self._stream(prompt, params, forced, known))
+        return FakeStream(self, self._stream(prompt, params, forced, known, watched))
 
     def _stream(
-        self, prompt: Prompt, params: SamplingParams, forced: Sequence[int], known: int
+        self,
+        prompt: Prompt,
+        params: SamplingParams,
+        forced: Sequence[int],
+        known: int,
+        watched: Sequence[int],
     ) -> Iterator[Event]:
         noise = random.Random(7)
         scored = [
@@ -175,7 +188,9 @@ class FakeEngine:
                 time.sleep(self.step_s)
             if self.fail_at == index:
                 raise RuntimeError("The model ran out of memory at this step.")
-            step = self._step(prompt, params, index, script[min(index, len(script) - 1)], seed, forced)
+            step = self._step(
+                prompt, params, index, script[min(index, len(script) - 1)], seed, forced, watched=watched
+            )
             last = index + 1 == params.max_tokens
             released = decoder.decode(step.bytes, last) if step.token_id != END else ""
             self.steps_made += 1

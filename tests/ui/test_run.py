@@ -59,9 +59,9 @@ def test_a_run_arrives_whole_and_in_order() -> None:
     engine = FakeEngine()
     received = asyncio.run(collect(serve(engine)))
     kinds = [op["op"] for op in ops_of(received) if op["op"] != "status"]
-    assert kinds[:2] == ["reset", "prompt"]
+    assert kinds[:3] == ["turn", "reset", "prompt"]
     assert kinds[-1] == "end"
-    assert set(kinds[2:-1]) == {"tokens"}
+    assert set(kinds[3:-1]) == {"tokens"}
     indices = [row["i"] for op in named(received, "tokens") for row in op["steps"]]
     assert indices == list(range(engine.steps_made))
     assert ops_of(received)[-1] == {"op": "status", "state": "idle", "text": ""}

@@ -1,0 +1,97 @@
+// The turns of a conversation: each keeps its run, which a click shows again.
+
+// `show` puts a run on the screen, `liveRun` is the one that is being written or was written last.
+function startTurns(find, show, liveRun) {
+  let turns = []; // the latest run of each turn
+  let before = []; // the messages that stand before the next one
+  let coming = null; // the messages of the run that is about to begin; null in raw mode
+
+  function said(messages) {
+    coming = messages;
+    before = messages ? messages.slice(0, -1) : [];
+  }
+
+  function begin(run) {
+    run.said = coming;
+    const number = coming ? turnsIn(coming) : 0;
+    turns = turns.slice(0, Math.max(0, number - 1));
+    if (number === turns.length + 1) turns.push(run);
+  }
+
+  function forget() {
+    turns = [];
+    before = [];
+    if (liveRun()) draw(liveRun());
+  }
+
+  // An example begins anew. What it shows is said below the examples.
+  function example({ mode, prompt, lesson }) {
+    forget();
+    const place = document.querySelector('#examples');
+    let line = place.querySelector('.lesson');
+    if (!line) place.append(line = el('p', 'lesson'));
+    line.textContent = lesson;
+    return [mode, prompt];
+  }
+
+  function renew() {
+    forget();
+    const prompt = document.querySelector('#prompt textarea');
+    prompt.focus();
+    prompt.select();
+  }
+
+  function send(text) {
+    const run = liveRun();
+    before = [...run.said, { role: 'assistant', content: thoughtOf(run).answer }];
+    const prompt = document.querySelector('#prompt textarea');
+    prompt.value = text;
+    prompt.dispatchEvent(new Event('input', { bubbles: true }));
+    draw(run);
+    setTimeout(() => document.querySelector('#generate').click());
+  }
+
+  function draw(run) {
+    const going = before.length > 0;
+    document.documentElement.dataset.talk = going ? 'going' : '';
+    const system = document.querySelector('#system textarea');
+    if (system) system.readOnly = going;
+    showNotice(find('.notice'), run, turns, () => show(liveRun()));
+    find('.talk').hidden = !going;
+    find('.turns').replaceChildren(...turns.map((turn, index) => turnRow(turn, index, turn === run, () => show(turn))));
+    const { end } = run.lanes[0];
+    find('.reply').hidden = run !== liveRun() || !run.said || !end || !thoughtOf(run).finished || turns.indexOf(run) < 0;
+  }
+
+  const box = find('.reply textarea');
+  find('.reply').addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (!box.value) return;
+    send(box.value);
+    box.value = '';
+  });
+  box.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    find('.reply').requestSubmit();
+  });
+  find('.renew').addEventListener('click', renew);
+
+  // The form reads it from here when Generate is pressed.
+  window.tokenPlayground = { example, history: () => (before.length ? JSON.stringify(before) : '') };
+  return { said, begin, draw };
+}
+
+function turnsIn(messages) {
+  return messages.filter((message) => message.role === 'user').length;
+}
+
+function turnRow(turn, index, shown, choose) {
+  const answer = thoughtOf(turn).answer.trim();
+  const words = el('span', 'words', el('b', '', turn.said[turn.said.length - 1].content), el('span', '', answer || '…'));
+  const row = el('button', 'turn', el('small', '', index + 1), words, el('small', '', count(turn.lanes[0].steps.length) + ' tokens'));
+  row.type = 'button';
+  if (shown) row.setAttribute('aria-current', 'true');
+  row.addEventListener('click', choose);
+  return row;
+}
