@@ -1,0 +1,93 @@
+// A run and its forks. Each branch is a lane of its own that shares the step records before its departure
+// with its parent, by reference; the run shows one of them. Pure but for the chips that lanes make.
+
+const OPEN_ENDS = ['stopped', 'max_tokens']; // ends after which a run can go on
+
+function startBranches(run, params) {
+  run.params = params || null;
+  const [root] = run.lanes;
+  Object.assign(root, { node: 0, parent: null, at: 0, given: [], kind: 'run', params: run.params, paused: false });
+  run.branches = [root];
+  run.going = root; // the one that operations speak of
+}
+
+function goingLane(run, index) {
+  return index === 0 ? run.going : run.lanes[index];
+}
+
+// Settings that make another distribution or other dice; how long an answer may be does not.
+function sameSettings(one, other) {
+  const core = (params) => JSON.stringify({ ...params, max_tokens: 0, seed: String(params.seed) });
+  return Boolean(one && other) && core(one) === core(other);
+}
+
+// Who really stands at a departure: a branch that is cut before its own first token parts from its parent.
+function parentAt(branches, node, at) {
+  let from = branches[node];
+  while (from.parent !== null && at <= from.at) from = branches[from.parent];
+  return from;
+}
+
+// The run goes on from `op.node`, in the same branch if nothing of it is lost, else in a new one.
+// Returns the lane that goes on.
+function openBranch(run, op, mode) {
+  const from = run.branches[op.node];
+  const steps = from.steps.slice(0, op.at);
+  const last = steps[op.at - 1];
+  if (last && decode(unhex(last.hex)) !== op.text) steps[op.at - 1] = { ...last, released: op.text };
+  else if (last && last.released !== undefined) steps[op.at - 1] = { ...last, released: undefined };
+  const asked = op.kind === 'step' || op.kind === 'play' || op.at >= from.steps.length;
+  let lane = from;
+  if (asked && sameSettings(from.params, op.params)) {
+    cutLane(lane, 0);
+  } else {
+    if (!from.end) from.paused = true;
+    lane = makeLane(0);
+    const parent = parentAt(run.branches, op.node, op.at);
+    Object.assign(lane, { node: run.branches.length, parent: parent.node, at: op.at, given: op.given, kind: op.kind });
+    run.branches.push(lane);
+  }
+  Object.assign(lane, { paused: false, params: op.params });
+  run.book = { texts: {}, names: [] }; // the server tells texts and names anew
+  run.going = run.lanes[0] = lane;
+  run.params = op.params;
+  run.follow = true;
+  run.selected = null;
+  extendLane(lane, steps, mode);
+  for (const chip of lane.chips.slice(0, lane.at)) chip.classList.add('shared');
+  return lane;
+}
+
+function showBranch(run, lane) {
+  run.lanes[0] = lane;
+  run.params = lane.params;
+  run.follow = lane === run.going && !lane.end && !lane.paused;
+  const { selected } = run;
+  if (selected && selected.lane !== 'prompt') run.selected = null;
+  const index = selected && selected.lane !== 'prompt' ? Math.min(selected.index, lane.steps.length - 1) : -1;
+  return index >= 0 ? { lane: 0, index } : null; // what to select in it
+}
+
+function canGoOn(lane) {
+  return Boolean(lane) && lane.steps.length > 0 && (!lane.end || OPEN_ENDS.includes(lane.end.reason));
+}
+
+// Rows of the drawn tree, children under their parents, in the order they were made.
+function treeRows(branches) {
+  const rows = [];
+  const add = (branch, depth, above) => {
+    const row = rows.length;
+    rows.push({ branch, depth, row, above });
+    for (const child of branches) if (child.parent === branch.node) add(child, depth + 1, row);
+  };
+  add(branches[0], 0, null);
+  return rows;
+}
+
+// What a branch put in place of what, in words: {at, was, is}.
+function departureOf(branches, branch) {
+  if (branch.parent === null) return null;
+  const was = branches[branch.parent].steps[branch.at];
+  const first = branch.given.length ? branch.given : branch.steps.slice(branch.at, branch.at + 1).map((step) => [step.id, step.text]);
+  return { at: branch.at + 1, was: was ? was.text : null, is: first.slice(0, 4).map(([, text]) => text), more: first.length > 4 };
+}
