@@ -11,15 +11,23 @@ from typing import Any
 import gradio as gr
 
 from playground.ui.api import add_api
-from playground.ui.controls import FILTERS, NUMBERS, WHOLE, make_controls
+from playground.ui.controls import FIELDS, FILTERS, form_of, make_controls
+from playground.ui.examples import as_json
 from playground.ui.host import Host
+from playground.ui.look import looker
 from playground.ui.parts import Board, Header, styles
 from playground.ui.presets import PRESETS
-from playground.ui.run import Server, generate, read_form
+from playground.ui.run import Server, generate, go_on
 from playground.ui.stream import Outbox, Session, messages
 from playground.ui.theme import theme
 
 TITLE = "Token Playground"
+# The conversation is kept by the page (strip/turns.js), not by the server.
+WITH_HISTORY = f"""(...values) => {{
+    values[{FIELDS.index("history") + 1}] = window.tokenPlayground.history();
+    return values;
+}}"""
+CHOOSE_EXAMPLE = f"(name) => window.tokenPlayground.example(({json.dumps(as_json())})[name])"
 
 
 def build(server: Server, first: str | None = None) -> gr.Blocks:
@@ -32,7 +40,7 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
         with gr.Row(elem_id="tab-playground", elem_classes="columns"):
             with gr.Column(elem_classes="controls", min_width=0):
                 controls = make_controls(server.settings.max_new_tokens)
-            board = Board(value=first, elem_id="board")
+            board = Board(value=first, server_functions=[looker(server)], elem_id="board")
         _wire(server, header, board, controls)
         add_api(server)
     return page
@@ -55,21 +63,18 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
 
     async def start(
         own: Session,
-        mode: str,
-        system: str | None,
-        prompt: str | None,
-        seed: str | None,
-        stops: str | None,
-        *numbers: float | None,
+        *values: Any,
     ) -> AsyncGenerator[str]:
-        values = {
-            name: int(value) if name in WHOLE and value is not None else value
-            for name, value in zip(NUMBERS, numbers, strict=True)
-        }
-
         async def work(outbox: Outbox) -> None:
-            texts = {"system": system, "prompt": prompt, "seed": seed, "stops": stops}
-            await generate(server, outbox, lambda: read_form(mode, texts, values))
+            await generate(server, outbox, lambda: form_of(values), transport=own.transport)
+
+        async with aclosing(messages(own, work)) as sent:
+            async for message in sent:
+                yield message
+
+    async def go(own: Session, asked: gr.EventData, *values: Any) -> AsyncGenerator[str]:
+        async def work(outbox: Outbox) -> None:
+            await go_on(server, outbox, asked._data, lambda anew: form_of(values, anew=anew), own.transport)
 
         async with aclosing(messages(own, work)) as sent:
             async for message in sent:
@@ -77,6 +82,12 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
 
     async def stop(own: Session) -> None:
         own.stop()
+
+    async def hold(own: Session) -> None:
+        own.pause()
+
+    async def pace(own: Session, tokens_a_second: float | None) -> None:
+        own.transport.pace = float(tokens_a_second or 0)
 
     async def watch() -> AsyncGenerator[str]:
         last = None
@@ -89,9 +100,14 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
                 return
             await asyncio.sleep(0.2)
 
-    typed = [controls[name] for name in ("mode", "system", "prompt", "seed", "stops", *NUMBERS)]
+    typed = [controls[name] for name in FIELDS]
     # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
-    controls["generate"].click(start, [session, *typed], board, trigger_mode="multiple", **free)
+    controls["generate"].click(
+        start, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **free
+    )
+    board.go(go, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **free)
+    board.hold(hold, [session], None, trigger_mode="multiple", **free)
+    controls["pace"].input(pace, [session, controls["pace"]], None, trigger_mode="always_last", **free)
     controls["stop"].click(stop, [session], None, trigger_mode="multiple", **free)
     gr.on(None, watch, None, header, **free)
 
@@ -101,6 +117,11 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
     controls["preset"].input(
         None, controls["preset"], sliders, js=f"(name) => ({values})[name]", show_progress="hidden"
     )
+    controls["example"].input(
+        None, controls["example"], [controls["mode"], controls["prompt"]], js=CHOOSE_EXAMPLE,
+        show_progress="hidden",
+    )  # fmt: skip
+    controls["prompt"].input(None, None, controls["example"], js="() => null", show_progress="hidden")
     for slider in sliders:
         slider.input(None, None, controls["preset"], js="() => null", show_progress="hidden")
 

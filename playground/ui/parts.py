@@ -20,23 +20,38 @@ PURE = (
     "records",
     "color",
     "decision",
+    "arithmetic",
     "thought",
+    "watchdata",
     "passes",
     "plotdata",
     "meters",
+    "rewrite",
 )  # need no page
 VIEWS = (
     "dom",
     "notice",
     "chips",
     "popover",
+    "ask",
+    "softmax",
+    "funnel",
+    "dice",
+    "whatif",
+    "find",
     "inspector",
     "lane",
     "turns",
+    "watch",
+    "think",
     "ribbon",
     "timeline",
     "looptable",
     "timing",
+    "branches",
+    "tree",
+    "edit",
+    "hand",
     "board",
 )
 
@@ -47,7 +62,7 @@ def script(*names: str) -> str:
 
 def styles() -> str:
     """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
-    names = ("theme", "page", "board", "time", "talk")
+    names = ("theme", "page", "board", "time", "talk", "hand", "look")
     return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 
@@ -76,7 +91,8 @@ class Board(_Part):
     """Prompt strip, answer strip, popover, plain text, meters and inspector."""
 
     def __init__(self, **kwargs: Any) -> None:
-        javascript = plots_script() + "\n" + script(*PURE, *VIEWS) + "\nstartBoard(element, props, watch);"
+        start = "\nstartBoard(element, props, watch, trigger, server);"
+        javascript = plots_script() + "\n" + script(*PURE, *VIEWS) + start
         super().__init__("board", javascript, **kwargs)
 
 

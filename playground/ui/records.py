@@ -121,7 +121,10 @@ class Recorder:
                 for stage in step.stages
                 if stage.active
             ],
-            "r": [self._row(candidate, place) for place, candidate in enumerate(ordered, 1)],
+            "r": [
+                self._row(candidate, place, _needed(candidate, ordered[max(0, place - 2) : place + 1]))
+                for place, candidate in enumerate(ordered, 1)
+            ],
         }
         if reasons := self._reasons(ordered):
             record["w"] = reasons
@@ -129,10 +132,10 @@ class Recorder:
             record["x"] = step.text  # released text is not the token's own: half characters, stop strings
         return record
 
-    def _row(self, candidate: Candidate, place: int) -> list[Any]:
+    def _row(self, candidate: Candidate, place: int, digits: int) -> list[Any]:
         """[id, logit, final, reason code, rank], shortened from the right by what the page can tell."""
         reason = self._code(candidate.removed_by) if candidate.removed_by else 0
-        row = [candidate.token_id, _digits(candidate.logit, 7), _digits(candidate.final_prob, 6)]
+        row = [candidate.token_id, _digits(candidate.logit, digits), _digits(candidate.final_prob, 6)]
         if candidate.rank != place:
             return [*row, reason, candidate.rank]
         return [*row, reason] if reason else row
@@ -179,6 +182,13 @@ def compact(message: Any) -> str:
     """JSON in few bytes: signs such as ␣ as they are, and lone surrogates, which UTF-8 lacks, as escapes."""
     text = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _needed(candidate: Candidate, neighbours: Sequence[Candidate]) -> int:
+    """Digits of a logit: so many that logits look equal on the page only where they are."""
+    short = _digits(candidate.logit, 7)
+    others = [each.logit for each in neighbours if each.logit != candidate.logit]
+    return 9 if any(_digits(logit, 7) == short for logit in others) else 7
 
 
 def _shared_start(texts: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 // The board: receives operations, owns the records of what it shows.
 
-function startBoard(element, props, watch) {
+function startBoard(element, props, watch, trigger, server) {
   const find = (selector) => element.querySelector(selector);
   const strip = find('#strip');
   const inspector = find('#inspector');
@@ -20,18 +20,45 @@ function startBoard(element, props, watch) {
   const talk = startTurns(find, (turn) => {
     run = turn;
     mount();
-  }, () => live);
+  }, () => run);
 
   const showTime = startTiming(element, find('.timing'), () => run);
+
+  const fork = (detail) => element.dispatchEvent(new CustomEvent('fork', { detail }));
+  const look = makeInspector(find('#inspector .cards'), { ask: (request) => server.look(request), fork });
+  const hidePopover = startPopover(popover, strip, {
+    rows: (chip) => popoverOf(tokenAt(placeOf(chip)), run.vocabulary),
+    fork: (chip, id) => fork({ ...placeOf(chip), id }),
+  });
+
+  const hand = startHand({
+    element, find, trigger,
+    mode: () => chooser.value,
+    run: () => run,
+    adopt: (other) => { run = live = other; },
+    mount: (place) => {
+      mount();
+      if (place) mark(place);
+      showTime();
+    },
+  });
 
   // Operations
 
   const operations = {
+    ...hand.operations,
+
+    pause(op) {
+      hand.operations.pause(op, live);
+      draw();
+    },
+
     status({ state, text }) {
-      const busy = state !== 'idle' && state !== 'error';
+      const busy = state !== 'idle' && state !== 'error' && state !== 'paused';
       document.documentElement.dataset.run = busy ? 'busy' : 'idle';
       find('.status').dataset.state = state;
       find('.status .words').textContent = state === 'writing' ? '' : text;
+      if (run) draw();
       if (state === 'waiting' || state === 'loading' || state === 'error') find('.status').scrollIntoView({ block: 'nearest' });
     },
 
@@ -51,6 +78,7 @@ function startBoard(element, props, watch) {
       };
       talk.begin(run);
       for (let index = 0; index < op.lanes; index += 1) run.lanes.push(makeLane(index));
+      hand.begun(run, op.params);
       inspector.classList.remove('open');
       mount();
     },
@@ -67,11 +95,11 @@ function startBoard(element, props, watch) {
     tokens(op) {
       Object.assign(live.book.texts, op.texts);
       live.book.names.push(...(op.names || []));
-      const lane = live.lanes[op.lane];
+      const lane = goingLane(live, op.lane);
       const first = !lane.steps.length && !strip.querySelector('[tabindex="0"]');
       extendLane(lane, op.steps.map((record) => readStep(record, live.book)), chooser.value);
       if (first) lane.chips[0].tabIndex = 0;
-      if (live.follow) mark({ lane: op.lane, index: lane.steps.length - 1 }, live);
+      if (live.follow && lane === live.lanes[op.lane]) mark({ lane: op.lane, index: lane.steps.length - 1 }, live);
       draw();
     },
 
@@ -83,11 +111,11 @@ function startBoard(element, props, watch) {
     },
 
     end(op) {
-      const lane = live.lanes[op.lane];
+      const lane = goingLane(live, op.lane);
       endLane(lane, op);
       showEnding();
       if (chooser.value === 'time') paintAll();
-      if (live.follow && lane.steps.length) mark({ lane: op.lane, index: mostSurprising(lane.steps) }, live);
+      if (live.follow && lane.steps.length && lane === live.lanes[op.lane]) mark({ lane: op.lane, index: restingPlace(lane) }, live);
       live.follow = false;
       talk.draw(run);
       draw();
@@ -193,6 +221,7 @@ function startBoard(element, props, watch) {
       drawing = false;
       find('.meters').replaceChildren(...metersOf(run, run.lanes[0]).map(([label, value]) => fact(label, value)));
       showTime();
+      hand.draw();
       inspect();
     }, 125);
   }
@@ -201,44 +230,9 @@ function startBoard(element, props, watch) {
     if (run.watched) drawWatched(run.watched, run.lanes[0].steps, Math.max(0, run.selected?.index ?? 0));
     const token = run.selected && tokenAt(run.selected);
     if (!token) return;
-    const total = token.prompt ? run.prompt.length : run.lanes[run.selected.lane].steps.length;
     const name = token.prompt ? flowing(piecesOf([token])[0].text).replace(/^ | $/g, '␣') : token.text;
-    const cards = inspectorOf(token, name || spacedHex(token.hex), total, run.vocabulary);
-    inspector.querySelector('.cards').replaceChildren(...cards);
+    look.show(token, run.selected, run, name || spacedHex(token.hex));
   }
-
-  // Popover
-
-  let timer = 0;
-
-  function showPopover(chip) {
-    popover.replaceChildren(...popoverOf(tokenAt(placeOf(chip)), run.vocabulary));
-    popover.hidden = false;
-    placePopover(popover, chip);
-  }
-
-  function hidePopover() {
-    clearTimeout(timer);
-    popover.hidden = true;
-  }
-
-  function hover(chip) {
-    clearTimeout(timer);
-    timer = setTimeout(() => { if (chip.isConnected) showPopover(chip); }, popover.hidden ? 300 : 60);
-  }
-
-  strip.addEventListener('pointerover', (event) => {
-    const chip = event.target.closest('.token');
-    if (chip && event.pointerType !== 'touch') hover(chip);
-  });
-  strip.addEventListener('pointerout', (event) => {
-    if (event.target.closest('.token') && !event.relatedTarget?.closest?.('.token')) hidePopover();
-  });
-  strip.addEventListener('focusin', (event) => {
-    if (event.target.matches('.token:focus-visible')) hover(event.target);
-  });
-  strip.addEventListener('focusout', hidePopover);
-  window.addEventListener('scroll', hidePopover, { passive: true });
 
   // Mouse, touch, keyboard
 

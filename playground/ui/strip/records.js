@@ -36,7 +36,7 @@ function readStep(record, book) {
   const chosen = candidates.find((candidate) => candidate.id === record.k);
   const [method, u, low, high] = record.d;
   return {
-    index: record.i, position: record.p, id: record.k, hex: record.b, text: chosen.text, special: chosen.special,
+    index: record.i, position: record.p, id: record.k, logSumExp: record.z, hex: record.b, text: chosen.text, special: chosen.special,
     prob: chosen.prob, logprob: chosen.logprob, rank: chosen.rank, finalProb: chosen.finalProb,
     removedBy: chosen.removedBy, candidates, othersProb: record.o[0], othersFinalProb: record.o[1],
     entropy: record.h[0], finalEntropy: record.h[1], gap: record.g, endProb: record.e,
@@ -67,22 +67,4 @@ function likeliest(step, most) {
     rows,
     others: { prob: step.othersProb + sum('prob'), finalProb: step.othersFinalProb + sum('finalProb') },
   };
-}
-
-// The cumulative bar: tokens in order of falling final probability, ties by lowest id. What is not listed
-// is a stretch without an id.
-function diceStretches(step) {
-  const kept = step.candidates.filter((candidate) => candidate.finalProb > 0)
-    .sort((a, b) => b.finalProb - a.finalProb || a.id - b.id);
-  const stretches = [];
-  let edge = 0;
-  for (const candidate of kept) {
-    const low = candidate.id === step.id ? step.draw.low : edge;
-    if (low - edge > 1e-6) stretches.push({ id: null, low: edge, high: low });
-    const high = candidate.id === step.id ? step.draw.high : low + candidate.finalProb;
-    stretches.push({ id: candidate.id, text: candidate.text, low, high });
-    edge = high;
-  }
-  if (1 - edge > 1e-5) stretches.push({ id: null, low: edge, high: 1 });
-  return stretches;
 }

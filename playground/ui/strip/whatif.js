@@ -1,0 +1,82 @@
+// What if: the selected step under other settings. The sliders; what they change is asked for by the inspector.
+
+const WHATIF = [
+  { name: 'temperature', label: 'temperature', low: 0, high: 2, step: 0.01, off: 1 },
+  { name: 'top_p', label: 'top-p', low: 0.01, high: 1, step: 0.01, off: 1 },
+  { name: 'top_k', label: 'top-k', low: 0, high: 200, step: 1, off: 0 },
+  { name: 'min_p', label: 'min-p', low: 0, high: 1, step: 0.01, off: 0 },
+];
+
+// `changed(changes)` hears the settings that differ from the run's; none means back to the run.
+function makeWhatIf(params, changed) {
+  const element = card('whatif', heading('What if'));
+  const said = el('p', 'said');
+  if (!params) {
+    said.textContent = 'Not available here: this run came without its settings.';
+    element.append(said);
+    return { element, tell() {} };
+  }
+  const changes = {};
+  const sliders = WHATIF.map((each) => {
+    const input = el('input');
+    const shown = el('output');
+    Object.assign(input, { type: 'range', min: each.low, max: Math.max(each.high, params[each.name]), step: each.step });
+    const show = () => {
+      const value = Number(input.value);
+      shown.textContent = value === each.off && each.name !== 'temperature' ? 'off' : String(value);
+      input.style.setProperty('--at', (value - input.min) / (input.max - input.min) * 100 + '%');
+      input.parentElement.classList.toggle('changed', each.name in changes);
+    };
+    const label = el('label', '', el('span', '', each.label), shown, input);
+    label.id = 'whatif-' + each.name.replace('_', '-');
+    const reset = () => { input.value = params[each.name]; show(); };
+    input.addEventListener('input', () => {
+      const value = Number(input.value);
+      if (value === Number(params[each.name])) delete changes[each.name];
+      else changes[each.name] = value;
+      show();
+      changed({ ...changes });
+    });
+    reset();
+    return { label, reset };
+  });
+  const back = el('button', 'quiet', 'Back to the run');
+  back.type = 'button';
+  back.addEventListener('click', () => {
+    for (const name of Object.keys(changes)) delete changes[name];
+    sliders.forEach(({ reset }) => reset());
+    changed({});
+  });
+  element.append(el('div', 'sliders', ...sliders.map(({ label }) => label)), said);
+  return {
+    element,
+    // `parts` as of a sentence; `active` while other settings than the run's are on show.
+    tell(active, parts) {
+      element.classList.toggle('active', active);
+      const hadFocus = document.activeElement === back;
+      element.firstChild.lastChild.replaceChildren(active ? back : '');
+      if (hadFocus && !active) element.querySelector('input').focus();
+      said.replaceChildren(...sentence(parts));
+    },
+  };
+}
+
+const HELD = {
+  typical_p: 1, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0,
+};
+
+// What is said under the sliders. Pure.
+function whatIfWords(step, moved, params) {
+  if (!moved) return ['Move a slider: this step is worked out anew from its stored logits.'];
+  const same = moved.id === step.id;
+  const picks = [same ? ' would still pick ' : ' would pick ', { token: moved.text }, ...(same ? [] : [' instead of ', { token: step.text }]), '.'];
+  const how = moved.draw.method === 'forced' ? ['The token was forced, whatever the settings.']
+    : moved.draw.method === 'greedy' ? ['It', ...picks, ' No dice at temperature 0.']
+      : [{ strong: 'The same roll, ' + moved.draw.u.toFixed(3) + ',' }, ...picks];
+  const held = Object.keys(HELD).filter((name) => params[name] !== HELD[name]).map((name) => stageName(name) + ' ' + params[name]);
+  if (Object.keys(params.logit_bias || {}).length) held.push('bias');
+  if ((params.banned || []).length) held.push('bans');
+  const stay = held.length ? [' Still in force: ' + held.join(', ') + '.'] : [];
+  const read = moved.forward > 0 ? [' The stored logits had been dropped, so the model read the text again: ' + milliseconds(moved.forward) + '.'] : [];
+  return ['What if: the run itself is unchanged. ', ...how, ...stay, ...read];
+}
