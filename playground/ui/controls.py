@@ -60,15 +60,21 @@ RARE = (
     ),
     Range("min_tokens", "Fewest new tokens", 0, 200, 1, 0, "Until then the end token cannot be picked."),
 )  # fmt: skip
+PACES = [("full speed", 0), ("5 a second", 5), ("1 a second", 1)]  # tokens; full speed is 0
 NUMBERS = (*(each.name for each in (*FILTERS, *PENALTIES, *RARE)), "max_tokens")
 WHOLE = {"top_k", "max_tokens", "min_tokens"}  # what Gradio's sliders send as a float
 TEXTS = ("system", "prompt", "seed", "stops", "watched", "banned", "history")
 FIELDS = ("mode", "ignore_eos", "thinking", *TEXTS, *NUMBERS)  # in the order in which the page sends them
 
 
-def form_of(values: Sequence[Any]) -> Form:
-    """What the page sent, in the order of FIELDS. Raises ValueError in a sentence."""
+def form_of(values: Sequence[Any], *, anew: bool = True) -> Form:
+    """What the page sent, in the order of FIELDS. Raises ValueError in a sentence.
+
+    A run that does not begin anew needs no prompt: it goes by the ids of its own.
+    """
     sent = dict(zip(FIELDS, values, strict=True))
+    if not anew:
+        sent["prompt"] = sent["prompt"] or " "
     numbers = {
         name: int(sent[name]) if name in WHOLE and sent[name] is not None else sent[name] for name in NUMBERS
     }
@@ -101,7 +107,12 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
         )
         with gr.Row(elem_classes="buttons"):
             made["generate"] = gr.Button("Generate", variant="primary", elem_id="generate")
+            made["step"] = gr.Button("Step", elem_id="step")
             made["stop"] = gr.Button("Stop", elem_id="stop")
+        made["pace"] = gr.Radio(
+            PACES, value=0, label="Pace", show_label=False, container=False,
+            elem_id="pace", elem_classes="segments",
+        )  # fmt: skip
         made["example"] = gr.Radio(
             list(EXAMPLES), label="Examples", show_label=False, container=False,
             elem_id="examples", elem_classes="pills",

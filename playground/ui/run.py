@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -142,22 +142,18 @@ async def generate(
 
 
 async def go_on(
-    server: Server,
-    outbox: Outbox,
-    said: Any,
-    read: Callable[[Sequence[Any]], Form],
-    values: Sequence[Any],
-    transport: Transport,
+    server: Server, outbox: Outbox, said: Any, read: Callable[[bool], Form], transport: Transport
 ) -> None:
-    """What the board orders (see branch.py), under the settings of the form, whose `values` are read by `read`."""
+    """What the board orders (see branch.py) under the settings of the form.
+
+    `read` gives the form, and is told whether its prompt counts.
+    """
     try:
         order = read_order(said)
     except ValueError as error:
         outbox.post(status("error", sentence(error)))
         return
-    if order.prompt_ids is not None:  # the prompt goes by its ids, whatever the form has now
-        values = [value if name != "prompt" else value or " " for name, value in zip(FIELDS, values, strict=True)]
-    await generate(server, outbox, lambda: read(values), order, transport)
+    await generate(server, outbox, lambda: read(order.prompt_ids is None), order, transport)
 
 
 async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, transport: Transport) -> None:
@@ -171,16 +167,21 @@ async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, tr
     plan, opening = await _plan(server, engine, recorder, form, params, order)
     plan = replace(plan, watched=tuple(each["id"] for each in watched))
 
+    begun = waited = False
+
     def told(place: int) -> None:
+        nonlocal waited
+        waited = True
         outbox.post(status("waiting", f"All {server.seats.total} lanes are busy: you are number {place}."))
 
-    begun = False
-
     def seated() -> None:
-        if not begun:
-            read = len(plan.prompt.ids)
-            words = "Going on." if order.goes_on else f"Reading the prompt: {read:,} tokens in one pass."
-            outbox.post(status("reading", words))
+        nonlocal waited
+        if begun and waited:
+            outbox.post(status("writing", "Writing."))
+        elif not begun:
+            read = f"Reading the prompt: {len(plan.prompt.ids):,} tokens in one pass."
+            outbox.post(status("going", "Going on.") if order.goes_on else status("reading", read))
+        waited = False
 
     ended: Finished | None = None
     waits = False
@@ -205,6 +206,7 @@ async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, tr
                     outbox.post({"op": "pause", "lane": 0})
                 else:
                     ended = event
+                    server.host.note_speed(engine, event.decode_tps)
                     outbox.post(recorder.end(event))
     except asyncio.CancelledError:
         if begun and not ended:

@@ -5,6 +5,7 @@ const OPEN_ENDS = ['stopped', 'max_tokens']; // ends after which a run can go on
 
 function startBranches(run, params) {
   run.params = params || null;
+  run.tape = run.recorded; // of a run that was shipped, not made: true of its first branch alone
   const [root] = run.lanes;
   Object.assign(root, { node: 0, parent: null, at: 0, given: [], kind: 'run', params: run.params, paused: false });
   run.branches = [root];
@@ -40,6 +41,7 @@ function openBranch(run, op, mode) {
   let lane = from;
   if (asked && sameSettings(from.params, op.params)) {
     cutLane(lane, 0);
+    if (!lane.node) run.tape = undefined;
   } else {
     if (!from.end) from.paused = true;
     lane = makeLane(0);
@@ -50,6 +52,7 @@ function openBranch(run, op, mode) {
   Object.assign(lane, { paused: false, params: op.params });
   run.book = { texts: {}, names: [] }; // the server tells texts and names anew
   run.going = run.lanes[0] = lane;
+  run.recorded = lane.node ? undefined : run.tape;
   run.params = op.params;
   run.follow = true;
   run.selected = null;
@@ -60,12 +63,18 @@ function openBranch(run, op, mode) {
 
 function showBranch(run, lane) {
   run.lanes[0] = lane;
+  run.recorded = lane.node ? undefined : run.tape;
   run.params = lane.params;
   run.follow = lane === run.going && !lane.end && !lane.paused;
   const { selected } = run;
   if (selected && selected.lane !== 'prompt') run.selected = null;
   const index = selected && selected.lane !== 'prompt' ? Math.min(selected.index, lane.steps.length - 1) : -1;
   return index >= 0 ? { lane: 0, index } : null; // what to select in it
+}
+
+// What to select when a run has ended: of a fork the token that it began with.
+function restingPlace(lane) {
+  return lane.parent === null ? mostSurprising(lane.steps) : Math.min(lane.at, lane.steps.length - 1);
 }
 
 function canGoOn(lane) {

@@ -27,12 +27,13 @@ function startHand(board) {
   board.find('.prompt-count').after(change);
   const told = el('p', 'kept');
   told.hidden = true;
-  board.find('.lanes').after(bar, told);
+  board.find('.legend').after(bar, told);
   const grove = startTree((node) => {
     const run = board.run();
     board.mount(showBranch(run, run.branches[node]));
+    draw();
   });
-  bar.after(grove.element);
+  told.after(grove.element);
   const edits = startEdits(board, order);
 
   function order(kind, lane, known, forced, more) {
