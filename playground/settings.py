@@ -28,12 +28,19 @@ class Settings:
     dtype: str = _setting("auto", "auto, float32, bfloat16 or float16")
     host: str = _setting("127.0.0.1", "address to listen on; 0.0.0.0 for all")
     port: int = _setting(7860, "port to listen on; 0 for any free one", 0, 65535)
+    models: str = _setting("", "models to choose from, separated by commas; a few small ones if not given")
+    hosted: bool = _setting(False, "only the models to choose from may be loaded; --share implies it")
     share: bool = _setting(False, "also make a public link through Gradio's tunnel")
     max_lanes: int = _setting(8, "most runs decoded at once", 1, 256)
     max_prompt_tokens: int = _setting(8192, "longest prompt", 1, 1_000_000)
     max_new_tokens: int = _setting(1024, "most new tokens of one run", 1, 1_000_000)
     kv_mb: int = _setting(2048, "memory for keys and values, in MB", 1, 1_000_000)
     logits_pool_mb: int = _setting(256, "memory for full rows of logits, in MB", 0, 1_000_000)
+
+    @property
+    def closed(self) -> bool:
+        """Whether strangers use this server, who may choose among the offered models only."""
+        return self.hosted or self.share
 
     def __post_init__(self) -> None:
         for item in fields(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -242,6 +243,10 @@ class LocalEngine:
     def status(self) -> dict[str, int]:
         """Lanes running and waiting, and free slots."""
         return self._scheduler.status()
+
+    def close_when_unused(self) -> None:
+        """Close once nobody holds this engine any more: whoever is in the middle of a run finishes it."""
+        weakref.finalize(self, self._scheduler.close)
 
     def close(self) -> None:
         """Stop all runs and the worker thread."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from playground.settings import Settings
 from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep
+from playground.ui.weights import weight_bytes
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it from 0 to 1
 
@@ -61,6 +62,7 @@ class Engine(Protocol):
         u: float | None = None,
         watched: Sequence[int] = (),
     ) -> TokenStep: ...
+    def close_when_unused(self) -> None: ...
 
 
 class NoEngine(Exception):
@@ -75,6 +77,15 @@ class Loading:
     share: float  # from 0 to 1
 
 
+@dataclass(frozen=True)
+class Coming:
+    """A model that is being loaded to take over, or why it could not be."""
+
+    name: str
+    loading: Loading
+    failure: str | None = None
+
+
 class Host:
     """Starts loading at once; `engine()` waits for it. Nothing of a visitor is kept here."""
 
@@ -83,6 +94,8 @@ class Host:
         self._ready: Engine | None = None
         self._failure: str | None = None
         self._loading = Loading("Starting", 0.0)
+        self.pace: float | None = None  # bytes of weights read per second in the fastest run so far
+        self.coming: Coming | None = None  # the model that is to take over
         threading.Thread(target=self._work, name="load the model", daemon=True).start()
 
     @property
@@ -109,6 +122,37 @@ class Host:
             await asyncio.sleep(0.1)
         return self._ready
 
+    def note_speed(self, engine: Engine, tokens_per_second: float | None) -> None:
+        """A run of one lane wrote at this speed."""
+        weights = weight_bytes(engine)
+        if weights and tokens_per_second:
+            self.pace = max(self.pace or 0.0, weights * tokens_per_second)
+
+    def switch(self, name: str, load: Callable[[str, Progress], Engine]) -> None:
+        """Load the model `name` behind the one at work, which goes on, and stays if that fails.
+
+        Raises ValueError, in a sentence, while a model is being loaded already.
+        """
+        loads = self.coming is not None and self.coming.failure is None
+        if loads or (self._ready is None and self._failure is None):
+            raise ValueError("A model is being loaded already: please wait until it is there.")
+        self.coming = Coming(name, Loading("Starting", 0.0))
+        threading.Thread(target=self._take_over, args=(name, load), name="switch models", daemon=True).start()
+
+    def _take_over(self, name: str, load: Callable[[str, Progress], Engine]) -> None:
+        def note(text: str, share: float) -> None:
+            self.coming = Coming(name, Loading(text, share))
+
+        try:
+            engine = load(name, note)
+        except Exception as error:
+            self.coming = Coming(name, Loading("", 0.0), str(error) or type(error).__name__)
+            return
+        old, self._ready = self._ready, engine
+        self._failure = self.coming = None
+        if old is not None:
+            old.close_when_unused()
+
     def _work(self) -> None:
         try:
             self._ready = self._load(self._note)
@@ -117,6 +161,11 @@ class Host:
 
     def _note(self, text: str, share: float) -> None:
         self._loading = Loading(text, share)
+
+
+def load_other(settings: Settings, name: str, progress: Progress) -> Engine:
+    """The engine of another model than the settings ask for, otherwise by them."""
+    return load_engine(replace(settings, model=name), progress)
 
 
 def load_engine(settings: Settings, progress: Progress) -> Engine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -13,7 +12,7 @@ import gradio as gr
 from playground.ui.api import add_api
 from playground.ui.controls import FIELDS, FILTERS, form_of, make_controls
 from playground.ui.examples import as_json
-from playground.ui.host import Host
+from playground.ui.header import choose_model, header_json, header_states, menu_reader
 from playground.ui.look import looker
 from playground.ui.parts import Board, Header, styles
 from playground.ui.presets import PRESETS
@@ -36,7 +35,9 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
     `first`: the message whose run the first paint shows.
     """
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as page:
-        header = Header(value=header_json(server.host), elem_id="header")
+        header = Header(
+            value=header_json(server.host), server_functions=[menu_reader(server)], elem_id="header"
+        )
         with gr.Row(elem_id="tab-playground", elem_classes="columns"):
             with gr.Column(elem_classes="controls", min_width=0):
                 controls = make_controls(server.settings.max_new_tokens)
@@ -80,6 +81,10 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
             async for message in sent:
                 yield message
 
+    async def choose(asked: gr.EventData) -> AsyncGenerator[str]:
+        async for shown in choose_model(server, asked._data):
+            yield shown
+
     async def stop(own: Session) -> None:
         own.stop()
 
@@ -90,15 +95,8 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
         own.transport.pace = float(tokens_a_second or 0)
 
     async def watch() -> AsyncGenerator[str]:
-        last = None
-        while True:
-            now = header_json(server.host)
-            if now != last:
-                last = now
-                yield now
-            if server.host.ready is not None or server.host.failure is not None:
-                return
-            await asyncio.sleep(0.2)
+        async for shown in header_states(server.host):
+            yield shown
 
     typed = [controls[name] for name in FIELDS]
     # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
@@ -110,6 +108,7 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
     controls["pace"].input(pace, [session, controls["pace"]], None, trigger_mode="always_last", **free)
     controls["stop"].click(stop, [session], None, trigger_mode="multiple", **free)
     gr.on(None, watch, None, header, **free)
+    header.choose(choose, None, header, trigger_mode="multiple", **free)
 
     names = [each.name for each in FILTERS]
     sliders = [controls[name] for name in names]
@@ -124,20 +123,3 @@ def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]
     controls["prompt"].input(None, None, controls["example"], js="() => null", show_progress="hidden")
     for slider in sliders:
         slider.input(None, None, controls["preset"], js="() => null", show_progress="hidden")
-
-
-def header_json(host: Host) -> str:
-    """What the header shows of the model."""
-    if host.failure is not None:
-        shown = {"state": "failed", "name": "No model", "facts": host.failure, "share": 0}
-    elif host.ready is None:
-        share = host.loading.share
-        facts = f"{host.loading.text} {share:.0%}" if share else host.loading.text
-        shown = {"state": "loading", "name": "The model is loading", "facts": facts, "share": share}
-    else:
-        info = host.ready.info
-        facts = f"{info.device} · {info.dtype} · {info.vocabulary:,} tokens"
-        if info.context:
-            facts += f" · context {info.context:,}"
-        shown = {"state": "ready", "name": info.name, "facts": facts, "share": 1}
-    return json.dumps(shown)

@@ -40,7 +40,7 @@ VIEWS = (
     "whatif",
     "find",
     "inspector",
-    "lane",
+    "paragraphs", "lane",
     "turns",
     "watch",
     "think",
@@ -62,7 +62,7 @@ def script(*names: str) -> str:
 
 def styles() -> str:
     """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
-    names = ("theme", "page", "board", "time", "talk", "hand", "look")
+    names = ("theme", "page", "header", "board", "time", "talk", "hand", "look")
     return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 
@@ -100,5 +100,5 @@ class Header(_Part):
     """Name of the page, the model and its state, light or dark."""
 
     def __init__(self, **kwargs: Any) -> None:
-        javascript = script("dom", "header") + "\nstartHeader(element, props, watch);"
+        javascript = script("dom", "header") + "\nstartHeader(element, props, watch, trigger, server);"
         super().__init__("header", javascript, **kwargs)

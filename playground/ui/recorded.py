@@ -17,6 +17,7 @@ from playground.codec import to_plain
 from playground.trace import Trace
 from playground.ui.records import Op, Recorder, compact
 
+WEIGHTS = 134_515_008 * 4  # bytes that a pass of the bundled model reads in float32
 SHIPPED = Path(__file__).with_name("recorded_run.json.gz")
 
 
@@ -38,7 +39,7 @@ def replay(trace: Trace) -> list[Op]:
     recorder = Recorder(visible=lambda token_id: texts[token_id], is_special=control.__contains__)
     return [
         {
-            **recorder.reset(trace.model, lanes=1),
+            **recorder.reset(trace.model, lanes=1, weights=WEIGHTS),
             "params": to_plain(trace.params),
             "recorded": {"model": trace.model.name, "seed": trace.params.seed},
         },

@@ -104,6 +104,7 @@ class FakeEngine:
         self.opened = self.closed = self.steps_made = 0
         self.seen: list[tuple[Prompt, SamplingParams]] = []
         self.thinking: list[bool | None] = []
+        self.retired = False
 
     def halves(self) -> list[int]:
         return [self.vocabulary.ids[EMOJI[i : i + 2]] for i in range(0, 8, 2)]
@@ -273,6 +274,9 @@ class FakeEngine:
             end_prob=probs[END], queue_s=0.0001, forward_s=0.045 + 0.02 * noise.random(), sample_s=0.001,
             batch_lanes=1, kv_len=len(prompt.ids) + index, kv_bytes=(len(prompt.ids) + index) * 23040,
         )  # fmt: skip
+
+    def close_when_unused(self) -> None:
+        self.retired = True
 
     def redistribute_ids(
         self,

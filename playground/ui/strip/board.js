@@ -222,6 +222,7 @@ function startBoard(element, props, watch, trigger, server) {
       find('.meters').replaceChildren(...metersOf(run, run.lanes[0]).map(([label, value]) => fact(label, value)));
       showTime();
       hand.draw();
+      drawThought(find, run);
       inspect();
     }, 125);
   }

@@ -1,15 +1,22 @@
-// The header: which model, how far it is, and the switch between light and dark.
+// The header: which model, how far it is, the menu of models, and the switch between light and dark.
 
-function startHeader(element, props, watch) {
+function startHeader(element, props, watch, trigger, server) {
   const chip = element.querySelector('#model');
+  const news = element.querySelector('.news');
+  const menu = startMenu(element, chip, trigger, server);
 
   function show(text) {
     if (!text) return;
-    const { state, name, facts, share } = JSON.parse(text);
+    const { state, name, facts, share, thinking, coming } = JSON.parse(text);
     chip.dataset.state = state;
     chip.replaceChildren(el('b', '', name), el('span', 'details', facts ? ' · ' + facts : ''));
     chip.title = name + (facts ? ' · ' + facts : '');
-    chip.style.setProperty('--share', share * 100 + '%');
+    chip.style.setProperty('--share', (coming ? coming.share : share) * 100 + '%');
+    chip.dataset.coming = coming && !coming.failure ? 'yes' : '';
+    document.documentElement.dataset.thinking = thinking ? 'yes' : 'no';
+    news.dataset.state = coming && coming.failure ? 'failed' : '';
+    news.textContent = !coming ? '' : coming.failure || coming.name + ': ' + coming.text;
+    if (state === 'ready') menu.current(name);
   }
 
   element.querySelector('.theme').addEventListener('click', () => {
@@ -22,4 +29,69 @@ function startHeader(element, props, watch) {
 
   watch('value', () => show(props.value));
   show(props.value);
+}
+
+function startMenu(element, chip, trigger, server) {
+  const panel = element.querySelector('.models');
+  const find = (selector) => panel.querySelector(selector);
+  let now = '';
+
+  function close() {
+    panel.hidden = true;
+    chip.setAttribute('aria-expanded', 'false');
+  }
+
+  function choose(model) {
+    close();
+    chip.focus();
+    trigger('choose', { model });
+  }
+
+  async function open() {
+    panel.hidden = false;
+    chip.setAttribute('aria-expanded', 'true');
+    find('.wait').hidden = false;
+    let told;
+    try {
+      told = await server.models();
+    } catch {
+      told = { offers: [], free: false, measured: false, said: 'The server does not answer.' };
+    }
+    find('.wait').hidden = true;
+    find('.offers').replaceChildren(...told.offers.map((offer) => offerRow({ ...offer, current: offer.name === now }, choose)));
+    find('.other').hidden = !told.free;
+    find('.told').textContent = told.said || (told.measured
+      ? 'Speeds are estimates: bytes of weights, at the pace seen on this machine.'
+      : 'Speeds are estimated after the first run on this machine.');
+    (find('.offer:not([disabled])') || chip).focus();
+  }
+
+  chip.addEventListener('click', () => (panel.hidden ? open() : close()));
+  find('.other').addEventListener('submit', (event) => {
+    event.preventDefault();
+    const box = find('.other input');
+    if (box.value.trim()) choose(box.value.trim());
+  });
+  element.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || panel.hidden) return;
+    close();
+    chip.focus();
+  });
+  document.addEventListener('pointerdown', (event) => {
+    if (!panel.hidden && !panel.contains(event.target) && !chip.contains(event.target)) close();
+  });
+  return { current: (name) => { now = name; } };
+}
+
+function offerRow(offer, choose) {
+  const name = el('b', '', offer.name.split('/').pop());
+  const speed = el('span', 'speed', offer.current ? 'running' : offer.speed);
+  const row = el('button', 'offer', name, speed, el('span', 'size', [offer.words, offer.size].filter(Boolean).join(' · ')));
+  if (offer.why) row.append(el('span', 'why', offer.why));
+  row.type = 'button';
+  row.disabled = offer.current || !offer.usable;
+  if (offer.current) row.setAttribute('aria-current', 'true');
+  row.title = offer.name;
+  row.addEventListener('click', () => choose(offer.name));
+  return row;
 }

@@ -1,7 +1,7 @@
 // The turns of a conversation: each keeps its run, which a click shows again.
 
-// `show` puts a run on the screen, `liveRun` is the one that is being written or was written last.
-function startTurns(find, show, liveRun) {
+// `show` puts a run on the screen, `shownRun` is the one that is there.
+function startTurns(find, show, shownRun) {
   let turns = []; // the latest run of each turn
   let before = []; // the messages that stand before the next one
   let coming = null; // the messages of the run that is about to begin; null in raw mode
@@ -21,7 +21,7 @@ function startTurns(find, show, liveRun) {
   function forget() {
     turns = [];
     before = [];
-    if (liveRun()) draw(liveRun());
+    if (shownRun()) draw(shownRun());
   }
 
   // An example begins anew. What it shows is said below the examples.
@@ -42,7 +42,7 @@ function startTurns(find, show, liveRun) {
   }
 
   function send(text) {
-    const run = liveRun();
+    const run = turns[turns.length - 1];
     before = [...run.said, { role: 'assistant', content: thoughtOf(run).answer }];
     const prompt = document.querySelector('#prompt textarea');
     prompt.value = text;
@@ -56,11 +56,12 @@ function startTurns(find, show, liveRun) {
     document.documentElement.dataset.talk = going ? 'going' : '';
     const system = document.querySelector('#system textarea');
     if (system) system.readOnly = going;
-    showNotice(find('.notice'), run, turns, () => show(liveRun()));
+    const latest = turns[turns.length - 1];
+    showNotice(find('.notice'), run, turns, () => show(latest));
     find('.talk').hidden = !going;
     find('.turns').replaceChildren(...turns.map((turn, index) => turnRow(turn, index, turn === run, () => show(turn))));
     const { end } = run.lanes[0];
-    find('.reply').hidden = run !== liveRun() || !run.said || !end || !thoughtOf(run).finished || turns.indexOf(run) < 0;
+    find('.reply').hidden = run !== latest || !end || !thoughtOf(run).finished;
   }
 
   const box = find('.reply textarea');
