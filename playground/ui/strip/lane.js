@@ -27,7 +27,7 @@ function extendLane(lane, steps, mode) {
     lane.plain.appendData(text);
   }
   layChips(lane);
-  lane.list.append(...lane.chips.slice(lane.chips.length - steps.length));
+  appendChips(lane, lane.chips.length - steps.length);
 }
 
 // Texts of the chips from the first that was not whole on, and which of them are held back: a token whose
