@@ -2,7 +2,7 @@
 
 function ruleOf(cut, step) {
   const rule = el('div', 'rule');
-  const kept = el('i', 'kept');
+  const kept = el('i', 'stays');
   kept.style.left = cut.from * 100 + '%';
   kept.style.width = (cut.to - cut.from) * 100 + '%';
   rule.append(kept);

@@ -49,6 +49,7 @@ function makeInspector(cards, context) {
       : distribution(step, run.vocabulary, 10, { reasons: true, run: token });
     parts.rows.replaceChildren(...rows);
     parts.distribution.classList.toggle('hypothetical', Boolean(moved));
+    parts.keys.replaceChildren(...(arithmetic ? ['softmax of the logits, no setting'] : [el('span', 'key raw', 'raw'), el('span', 'key final', 'final')]));
     parts.toggle.textContent = arithmetic ? 'Show the bars' : 'Show the arithmetic';
     parts.toggle.setAttribute('aria-pressed', String(arithmetic));
     const roll = (u, told) => ask(rolls, { u }, (step, answer) => {
@@ -102,6 +103,7 @@ function makeInspector(cards, context) {
     if (!text.trim()) finder.clear();
     if (!active) back();
     if (!active && !text.trim()) return settings.drop();
+    if (active && !shown.moved) whatif.tell(true, ['What if: the run itself is unchanged. Working it out …']);
     return ask(settings, { find: text.trim() ? text : null }, (step, answer) => {
       if (!step) {
         if (active) whatif.tell(true, [answer.error]);
@@ -139,10 +141,10 @@ function makeInspector(cards, context) {
     toggle.id = 'arithmetic';
     toggle.addEventListener('click', () => { arithmetic = !arithmetic; beneath(); });
     const rows = el('div', 'rows');
-    const keys = [el('span', 'key raw', 'raw'), el('span', 'key final', 'final')];
+    const keys = el('span', 'keys');
     const parts = {
-      rows, toggle, lower: el('div', 'lower'),
-      distribution: card('distribution', heading('Distribution', ...keys), rows, el('div', 'tools', finder.element, toggle)),
+      rows, toggle, keys, lower: el('div', 'lower'),
+      distribution: card('distribution', heading('Distribution', keys), rows, el('div', 'tools', finder.element, toggle)),
     };
     Object.assign(shown, { whatif, finder, parts });
     whatif.tell(false, params ? whatIfWords(token, null, params) : ['Not available here: this run came without its settings.']);

@@ -39,7 +39,7 @@ function distribution(step, vocabulary, most, { reasons = false, run = step } = 
   const { rows, others } = likeliest(step, most);
   const tied = tiedIds(step);
   const largest = Math.max(...rows.map((row) => Math.max(row.prob, row.finalProb)), 1e-12);
-  const shareOfOthers = Math.max(largest, others.prob);
+  const shareOfOthers = Math.max(largest, others.prob, others.finalProb);
   let last = '';
   const lines = rows.flatMap((candidate) => {
     const row = candidateRow({ ...candidate, tied: tied.has(candidate.id) }, step, largest, run);
