@@ -21,14 +21,17 @@ if not again:
     settings = read_settings(sys.argv[1:])
 
 from playground.ui.api import health_route
-from playground.ui.host import Host, load_engine
+from playground.ui.host import Host, load_engine, load_other
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_message
 from playground.ui.run import Server
 from playground.ui.seats import Seats
 
 if not again:
-    host = Host(lambda progress: load_engine(settings, progress))
+    host = Host(
+        lambda progress: load_engine(settings, progress),
+        lambda name, progress: load_other(settings, name, progress),
+    )
     server = Server(host, Seats(settings.max_lanes), settings)
 
 demo = build(server, recorded_message())

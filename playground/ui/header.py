@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from playground.ui.conversation import has_thinking_switch
-from playground.ui.host import Host, load_other
+from playground.ui.host import Host
 from playground.ui.models_menu import Menu
 from playground.ui.run import Server, sentence
 
@@ -61,7 +61,7 @@ async def choose_model(server: Server, asked: Any) -> AsyncGenerator[str]:
     """Load the model that a visitor asks for, and tell how far it is."""
     try:
         name = Menu(server).check(asked.get("model") if isinstance(asked, dict) else None)
-        server.host.switch(name, lambda model, progress: load_other(server.settings, model, progress))
+        server.host.switch(name)
     except ValueError as error:
         yield header_json(server.host, sentence(error))
         return

@@ -89,8 +89,10 @@ class Coming:
 class Host:
     """Starts loading at once; `engine()` waits for it. Nothing of a visitor is kept here."""
 
-    def __init__(self, load: Callable[[Progress], Engine]) -> None:
-        self._load = load
+    def __init__(
+        self, load: Callable[[Progress], Engine], other: Callable[[str, Progress], Engine] | None = None
+    ) -> None:
+        self._load, self._other = load, other
         self._ready: Engine | None = None
         self._failure: str | None = None
         self._loading = Loading("Starting", 0.0)
@@ -128,16 +130,20 @@ class Host:
         if weights and tokens_per_second:
             self.pace = max(self.pace or 0.0, weights * tokens_per_second)
 
-    def switch(self, name: str, load: Callable[[str, Progress], Engine]) -> None:
+    def switch(self, name: str) -> None:
         """Load the model `name` behind the one at work, which goes on, and stays if that fails.
 
         Raises ValueError, in a sentence, while a model is being loaded already.
         """
+        if self._other is None:
+            raise ValueError("This server runs one model only.")
         loads = self.coming is not None and self.coming.failure is None
         if loads or (self._ready is None and self._failure is None):
             raise ValueError("A model is being loaded already: please wait until it is there.")
         self.coming = Coming(name, Loading("Starting", 0.0))
-        threading.Thread(target=self._take_over, args=(name, load), name="switch models", daemon=True).start()
+        threading.Thread(
+            target=self._take_over, args=(name, self._other), name="switch models", daemon=True
+        ).start()
 
     def _take_over(self, name: str, load: Callable[[str, Progress], Engine]) -> None:
         def note(text: str, share: float) -> None:

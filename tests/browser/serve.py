@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
@@ -13,7 +14,7 @@ from starlette.routing import Route
 
 from playground.settings import Settings
 from playground.ui.api import health_route
-from playground.ui.host import Host
+from playground.ui.host import Host, Progress
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_message
 from playground.ui.run import Server
@@ -22,8 +23,17 @@ from tests.ui.fake_engine import FakeEngine
 
 
 def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str = "") -> None:
-    engine = FakeEngine(step_s=step_s, name=name)
-    server = Server(Host(lambda progress: engine), Seats(2), Settings(port=port, max_lanes=2))
+    """With `recorded`, as app.py serves it: a recorded run first, a thinking model, others to choose from."""
+    engine = FakeEngine(step_s=step_s, name=name, thinks=bool(recorded))
+
+    def other(model: str, progress: Progress) -> FakeEngine:
+        progress("Fetching", 0.5)
+        time.sleep(1)
+        if model.endswith("lost"):
+            raise RuntimeError(f"the hub shows no model {model}: check the name")
+        return FakeEngine(step_s=step_s, name=model)
+
+    server = Server(Host(lambda progress: engine, other), Seats(2), Settings(port=port, max_lanes=2))
 
     async def counts(request: Request) -> JSONResponse:
         """What the engine was asked to do so far."""

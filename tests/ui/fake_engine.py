@@ -1,6 +1,6 @@
 """An engine without a model: a tiny vocabulary, scripted answers, every number computed.
 
-A prompt that says "endless" gets an answer without an end.
+A prompt that says "endless" gets an answer without an end, one that says "ponder" a thought before it.
 
 Speaks the engine's interface, so that the page can be tested, and looked at, in a second.
 """
@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from playground.trace import (
@@ -95,7 +96,9 @@ class FakeEngine:
         gate: threading.Semaphore | None = None,
         fail_at: int | None = None,
         ends_with: str | None = None,
+        thinks: bool = False,
     ) -> None:
+        self.tokenizer = SimpleNamespace(chat_template="{% if enable_thinking %}" if thinks else "")
         self.vocabulary = FakeVocabulary()
         self.info = ModelInfo(name, "0" * 64, "float32", "cpu", self.vocabulary.size, 2048, (END,))
         self.step_s, self.gate, self.fail_at = step_s, gate, fail_at
@@ -175,7 +178,10 @@ class FakeEngine:
             time.sleep(self.step_s)
         yield replace(prompt, tokens=tuple(scored))
         seed = params.seed if params.seed is not None else random.randrange(2**32)
-        script = list(forced) + self.answer[len(forced) :]
+        answer = self.answer
+        if b"ponder" in b"".join(self.vocabulary.bytes_of(token_id) for token_id in prompt.ids):
+            answer = self.vocabulary.encode("<think>Paris is known.</think>") + answer
+        script = list(forced) + answer[len(forced) :]
         said = b"".join(self.vocabulary.bytes_of(token_id) for token_id in prompt.ids)
         endless = params.ignore_eos or b"endless" in said
         text, stops, made, reason = "", params.stop, 0, "max_tokens"
