@@ -113,6 +113,8 @@ def read_look(asked: Any, engine: Engine, server: Server) -> Look:
         raise ValueError(f"u must be a number in [0, 1), got {u!r:.80}")
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise ValueError(f"a text to find must have at most {MOST_CHARACTERS} characters")
+    if any("\ud800" <= character <= "\udfff" for character in text):  # JavaScript may cut one in two
+        raise ValueError("a text to find must be made of whole characters")
     return Look(prompt_ids, answer_ids, server.check(_params(asked.get("params"))), given, u, text)
 
 

@@ -122,8 +122,8 @@ class Recorder:
                 if stage.active
             ],
             "r": [
-                self._row(candidate, place, _needed(candidate, ordered[max(0, place - 2) : place + 1]))
-                for place, candidate in enumerate(ordered, 1)
+                self._row(candidate, place, digits)
+                for place, (candidate, digits) in enumerate(zip(ordered, _needed(ordered), strict=True), 1)
             ],
         }
         if reasons := self._reasons(ordered):
@@ -184,11 +184,13 @@ def compact(message: Any) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _needed(candidate: Candidate, neighbours: Sequence[Candidate]) -> int:
-    """Digits of a logit: so many that logits look equal on the page only where they are."""
-    short = _digits(candidate.logit, 7)
-    others = [each.logit for each in neighbours if each.logit != candidate.logit]
-    return 9 if any(_digits(logit, 7) == short for logit in others) else 7
+def _needed(candidates: Sequence[Candidate]) -> list[int]:
+    """Digits of each logit: so many that two of them look equal on the page only where they are."""
+    short = [_digits(candidate.logit, 7) for candidate in candidates]
+    alike: dict[float | None, set[float]] = {}
+    for number, candidate in zip(short, candidates, strict=True):
+        alike.setdefault(number, set()).add(candidate.logit)
+    return [9 if len(alike[number]) > 1 else 7 for number in short]
 
 
 def _shared_start(texts: Sequence[str]) -> str:
