@@ -1,4 +1,4 @@
-"""From an engine's blocking iterator to messages for the board, at most 25 a second.
+"""From an engine's blocking iterator to messages for the board, at most 20 a second.
 
 A press of Generate is an asyncio task that posts operations to an outbox, and a generator that carries them
 to the page. Stop, a newer run and a closed tab all cancel the task; nothing else needs to know why.
@@ -17,7 +17,7 @@ from playground.trace import Event, TokenStep
 from playground.ui.host import EventStream
 from playground.ui.records import Op, Recorder, compact
 
-INTERVAL = 0.04  # seconds between two updates of the page: at most 25 a second
+INTERVAL = 0.05  # seconds between two updates of the page: Gradio needs milliseconds for each
 
 
 async def events_of(stream: EventStream) -> AsyncGenerator[Event]:
