@@ -60,7 +60,7 @@ RARE = (
     ),
     Range("min_tokens", "Fewest new tokens", 0, 200, 1, 0, "Until then the end token cannot be picked."),
 )  # fmt: skip
-PACES = [("full speed", 0), ("5 a second", 5), ("1 a second", 1)]  # tokens; full speed is 0
+PACES = [("full speed", 0), ("5 tokens/s", 5), ("1/s", 1)]  # full speed is 0
 NUMBERS = (*(each.name for each in (*FILTERS, *PENALTIES, *RARE)), "max_tokens")
 WHOLE = {"top_k", "max_tokens", "min_tokens"}  # what Gradio's sliders send as a float
 TEXTS = ("system", "prompt", "seed", "stops", "watched", "banned", "history")

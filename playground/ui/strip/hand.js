@@ -81,6 +81,7 @@ function startHand(board) {
       const run = asked || board.run();
       board.adopt(run);
       edits.close();
+      board.find('#inspector').classList.remove('open'); // on a phone it covers what comes now
       const lane = openBranch(run, op, board.mode());
       tellGiven(told, op);
       board.mount(lane.steps.length ? { lane: 0, index: lane.steps.length - 1 } : null);

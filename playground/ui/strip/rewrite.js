@@ -28,6 +28,8 @@ function keptOf(tokens, changed) {
 function keptInWords({ kept, rest, changed }, total) {
   if (!changed) return 'Nothing is changed yet.';
   const stay = kept === 1 ? '1 token stays' : count(kept) + ' tokens stay';
-  const read = rest ? count([...rest].length) + ' character' + ([...rest].length === 1 ? '' : 's') + ' after them are encoded anew' : 'nothing is encoded anew';
+  const length = [...rest].length;
+  const read = !length ? 'nothing is encoded anew'
+    : length === 1 ? '1 character after them is encoded anew' : count(length) + ' characters after them are encoded anew';
   return stay + ' of ' + count(total) + ', by their ids; ' + read + '.';
 }
