@@ -25,6 +25,7 @@ PURE = (
     "watchdata",
     "passes",
     "plotdata",
+    "paragraphs",
     "meters",
     "rewrite",
 )  # need no page
@@ -40,7 +41,6 @@ VIEWS = (
     "whatif",
     "find",
     "inspector",
-    "paragraphs",
     "lane",
     "turns",
     "watch",

@@ -110,3 +110,14 @@ def test_the_loop_as_a_table() -> None:
         ["3", "t2", "1", "39", "t3", "72 ms"],
     ]
     assert (rows[1]["prob"], rows[1]["finalProb"], rows[2]["how"]) == ("25.0%", "50.0%", "forced")
+
+
+def test_a_block_of_chips_ends_with_a_line_then_with_a_sentence_then_anyway() -> None:
+    newline, period, word = "0a", "2e", "2041"
+
+    def ends(text: str, length: int) -> str | None:
+        return evaluate("endsParagraph(text, length)", text=text, length=length)
+
+    assert [ends(newline, 31), ends(newline, 32)] == [None, "line"]
+    assert [ends(period, 95), ends(period, 96)] == [None, "sentence"]
+    assert [ends(word, 191), ends(word, 192)] == [None, "length"]

@@ -257,7 +257,7 @@ function startBoard(element, props, watch, trigger, server) {
 
   // From ribbon, timeline and table. (Text fields send an event of this name too, without a place.)
   element.addEventListener('select', ({ detail }) => {
-    if (!detail || !chipAt(detail)) return;
+    if (!detail || !run || !chipAt(detail, run)) return;
     run.follow = false;
     mark(detail);
     inspector.classList.add('open');

@@ -1,6 +1,6 @@
 // The loop as a table: pass by pass what went in, what was at hand, what was picked. Made when opened.
 
-const LOOP_HEADS = ['pass', 'goes in', 'read anew', 'from the cache', 'picked', 'raw', 'final', 'time'];
+const LOOP_HEADS = ['pass', 'goes in', 'read', 'from cache', 'picked', 'raw', 'final', 'time'];
 
 function makeLoopTable(choose) {
   const body = el('tbody');
