@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import torch
 
+from playground.engine.local import LocalEngine
 from playground.engine.models import Loaded
+from playground.trace import SamplingParams
 from tests.browser.conftest import ROOT, Running, Visit, start
 
 pytestmark = pytest.mark.model
@@ -86,6 +88,42 @@ def test_the_page_is_there_before_the_model(bundled: Loaded) -> None:
     for running in start(*command, ready=lambda health: early.append(health) or True):
         assert early[0]["ready"] is False
         assert running.until("/health", lambda health: health["ready"])["free"] == 8
+
+
+def test_a_fork_on_the_page_is_the_engines_own(visit: Open, app: Running, bundled: Loaded) -> None:
+    page = visit(app.url)
+    question = "What is the capital of France?"
+    page.type("prompt", question)
+    settings = {"temperature": 0.9, "top-k": 50, "top-p": 0.9, "min-p": 0.03, "max-tokens": 20}
+    for name, number in settings.items():
+        page.set(name, number)
+    page.type("seed", "19")
+    page.generate()
+    page.page.wait_for_function(
+        "document.querySelectorAll('.lane .token').length < 20"
+    )  # no longer the recorded run
+    page.page.wait_for_selector(".lane .token[data-index='19']")
+    page.page.wait_for_selector(".lane[data-finished=max_tokens]")
+
+    def shown() -> list[int]:
+        return [int(page.chip(index).get_attribute("data-id")) for index in range(page.count())]
+
+    params = SamplingParams(seed=19, **{name.replace("-", "_"): number for name, number in settings.items()})
+    engine = LocalEngine(bundled)
+    try:
+        trace = engine.run(engine.chat([{"role": "user", "content": question}]), params)
+        assert shown() == list(trace.answer_ids)
+        page.chip(7).click()
+        row = page.page.locator("#inspector button.candidate[data-id]").nth(1)
+        token_id = int(row.get_attribute("data-id"))
+        row.click()
+        page.page.wait_for_selector(".fork[data-node='1'][aria-selected=true]")
+        page.page.wait_for_selector(".lane[data-finished]")
+        assert shown() == list(engine.fork(trace, step=7, token_id=token_id).answer_ids)
+        page.page.click(".fork[data-node='0']")
+        assert shown() == list(trace.answer_ids)
+    finally:
+        engine.close()
 
 
 @pytest.mark.skipif(
