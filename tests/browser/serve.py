@@ -1,4 +1,4 @@
-"""The page over the fake engine: `python -m tests.browser.serve PORT [seconds] [model name] [recorded]`."""
+"""The page over the fake engine: `python -m tests.browser.serve PORT [seconds] [name] [recorded] [root]`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from playground.ui.seats import Seats
 from tests.ui.fake_engine import FakeEngine
 
 
-def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str = "") -> None:
+def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str = "", root: str = "") -> None:
     """With `recorded`, as app.py serves it: a recorded run first, a thinking model, others to choose from."""
     engine = FakeEngine(step_s=step_s, name=name, thinks=bool(recorded))
 
@@ -42,10 +42,11 @@ def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str 
     build(server, recorded_message() if recorded else None).launch(
         server_name="127.0.0.1",
         server_port=port,
+        root_path=root or None,
         app_kwargs={"routes": [health_route(server), Route("/counts", counts)]},
         **launch_options(),
     )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:5])
+    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:6])
