@@ -99,10 +99,6 @@ def test_a_fork_on_the_page_is_the_engines_own(visit: Open, app: Running, bundle
         page.set(name, number)
     page.type("seed", "19")
     page.generate()
-    page.page.wait_for_function(
-        "document.querySelectorAll('.lane .token').length < 20"
-    )  # no longer the recorded run
-    page.page.wait_for_selector(".lane .token[data-index='19']")
     page.page.wait_for_selector(".lane[data-finished=max_tokens]")
 
     def shown() -> list[int]:

@@ -36,6 +36,7 @@ function startBoard(element, props, watch, trigger, server) {
     mode: () => chooser.value,
     run: () => run,
     adopt: (other) => { run = live = other; },
+    rewind: talk.rewind,
     mount: (place) => {
       mount();
       if (place) mark(place);

@@ -136,12 +136,13 @@ function startEdits(board, order) {
     prompt.submit = () => {
       if (!prompt.box.value) return;
       prompt.close();
+      board.rewind(run);
       putIntoField('#prompt textarea', prompt.box.value);
       setTimeout(() => document.querySelector('#generate').click());
     };
     prompt.open(text);
     prompt.go.disabled = false;
-    prompt.told.textContent = 'The template wraps your message, so the whole prompt is encoded anew: a new run.';
+    prompt.told.textContent = 'The template wraps your message, so the whole prompt is encoded anew: a new run, in place of this one and of what followed.';
   }
 
   return { editAnswer, editPrompt, writeOn, close };

@@ -14,7 +14,8 @@ function formNow() {
 }
 
 // `board`: {element, find, trigger, mode() (the colouring), run() (on the screen), adopt(run) (makes it the one
-// that operations speak of), mount(place) (shows the run again, with that place selected)}.
+// that operations speak of), rewind(run) (the next message takes the place of that run's), mount(place) (shows the
+// run again, with that place selected)}.
 function startHand(board) {
   let asked = null; // the run that the latest order goes on with
   const play = button('play', 'Go on');

@@ -34,6 +34,11 @@ function startTurns(find, show, shownRun) {
     return [mode, prompt];
   }
 
+  // The next message stands where that of `run` stands: what came after it goes.
+  function rewind(run) {
+    before = run.said ? run.said.slice(0, -1) : [];
+  }
+
   function renew() {
     forget();
     const prompt = document.querySelector('#prompt textarea');
@@ -80,7 +85,7 @@ function startTurns(find, show, shownRun) {
 
   // The form reads it from here when Generate is pressed.
   window.tokenPlayground = { example, history: () => (before.length ? JSON.stringify(before) : '') };
-  return { said, begin, draw };
+  return { said, begin, draw, rewind };
 }
 
 function turnsIn(messages) {
