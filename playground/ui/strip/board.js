@@ -220,6 +220,7 @@ function startBoard(element, props, watch, trigger, server) {
     drawing = true;
     setTimeout(() => {
       drawing = false;
+      live.lanes.forEach(settlePlain);
       find('.meters').replaceChildren(...metersOf(run, run.lanes[0]).map(([label, value]) => fact(label, value)));
       showTime();
       hand.draw();

@@ -11,6 +11,7 @@ function makeLane(index) {
     openFrom: 0, // first token whose character is not whole yet
     heldFrom: 0, // first token whose text is held back
     released: 0, // UTF-16 units of text let through
+    waiting: '', // plain text that is not on the page yet
     slowest: 1, end: null,
   };
 }
@@ -24,10 +25,17 @@ function extendLane(lane, steps, mode) {
     paintChip(chip, step, lane, mode, 'assistant');
     const text = step.released === undefined ? decode(unhex(step.hex)) : step.released;
     lane.released += text.length;
-    lane.plain.appendData(text);
+    lane.waiting += text;
   }
   layChips(lane);
   appendChips(lane, lane.chips.length - steps.length);
+}
+
+// Plain text joins the page a few times a second, since all of it is laid out again each time.
+function settlePlain(lane) {
+  if (!lane.waiting) return;
+  lane.plain.appendData(lane.waiting);
+  lane.waiting = '';
 }
 
 // Texts of the chips from the first that was not whole on, and which of them are held back: a token whose
@@ -57,7 +65,7 @@ function cutLane(lane, length) {
   const steps = lane.steps.slice(0, length);
   lane.list.replaceChildren();
   Object.assign(lane, { steps: [], chips: [], ends: [], openFrom: 0, heldFrom: 0, released: 0, end: null });
-  lane.plain.data = '';
+  lane.plain.data = lane.waiting = '';
   delete lane.element.dataset.finished;
   return steps;
 }
@@ -70,6 +78,7 @@ function everything(steps) {
 }
 
 function endLane(lane, op) {
+  settlePlain(lane);
   lane.end = op;
   lane.element.dataset.finished = op.reason;
   for (const chip of lane.chips.slice(lane.heldFrom)) chip.classList.remove('held');

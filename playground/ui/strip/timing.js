@@ -14,9 +14,13 @@ function startTiming(board, card, runOf) {
   card.prepend(heading('Passes through the model'), ...ribbon.elements, timeline.element);
   card.append(table.element);
   card.querySelector('.heading .aside').replaceWith(ribbon.readout);
+  let drawnAt = 0;
   return function update() {
     const run = runOf();
     if (!run || !lane()) return;
+    // Four times a second while it runs; whoever looks at something else than the newest token is answered.
+    if (run.follow && !lane().end && performance.now() - drawnAt < 240) return;
+    drawnAt = performance.now();
     const { steps, end } = lane();
     const passes = passesOf(run.prompt.length, steps, end);
     const selected = run.selected && run.selected.lane === laneOf(run) ? run.selected.index : null;
