@@ -243,7 +243,8 @@ def test_b38_hostile_text_is_shown_letter_for_letter(visit: Open, place: str) ->
     if place in ("prompt", "system"):
         for hostile in HOSTILE:
             assert hostile.replace(" ", "") in re.sub(r"[\s␣⏎]", "", page.text(".prompt-strip"))
-    assert page.page.locator("#board img, #board svg:not(.timing svg), #board [onload], #board script, #board b:has(b)").count() == 0
+    made = "#board img, #board svg:not(.timing svg), #board [onload], #board script, #board b:has(b)"
+    assert page.page.locator(made).count() == 0
     assert page.text("#model b") == MODEL_NAME
     assert page.page.get_attribute("#model", "title").startswith(MODEL_NAME)
 
