@@ -1,5 +1,10 @@
 // The dice on the cumulative bar. It can be rolled by hand: any u shows the token it would have picked.
 
+// Whether another roll could have picked another token.
+function diceOpen(step) {
+  return step.draw.method !== 'greedy' && step.draw.high - step.draw.low < 1;
+}
+
 // `roll` asks the server which token a u picks and answers with its stretch; `offer(stretch)` makes the
 // button that goes on with that token, or nothing for the token of the run.
 function makeDice(step, vocabulary, roll, offer) {
@@ -9,7 +14,7 @@ function makeDice(step, vocabulary, roll, offer) {
   const label = el('span');
   const mark = el('div', 'roll', label);
   const outcome = el('div', 'outcome');
-  const open = step.draw.method !== 'greedy' && step.draw.high - step.draw.low < 1;
+  const open = diceOpen(step);
   const listed = () => diceStretches(step, known).filter((stretch) => stretch.id !== null).length;
   let u = step.draw.u;
 

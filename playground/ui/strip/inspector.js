@@ -59,7 +59,7 @@ function makeInspector(cards, context) {
     parts.lower.replaceChildren(
       card('funnel' + (moved ? ' hypothetical' : ''), heading('What each setting kept', ...mark), ...funnelOf(step, run.vocabulary)),
       card('rolling' + (moved ? ' hypothetical' : ''),
-        heading('The dice', ...(mark.length ? [mark[0].cloneNode(true)] : [step.draw.u === null ? 'not rolled' : 'drag to try another roll'])),
+        heading('The dice', ...(mark.length ? [mark[0].cloneNode(true)] : [diceOpen(step) ? 'drag to try another roll' : step.draw.u === null ? 'not rolled' : 'only one token was left'])),
         makeDice(step, run.vocabulary, roll, offer)));
   }
 
