@@ -106,7 +106,7 @@ def test_an_example_fills_the_form_says_what_it_shows_and_begins_anew(visit: Ope
     assert "Hardly any choice" in page.text("#examples .lesson")
     page.run()
     assert page.page.locator(".token.prompt[data-segment=raw]").count() > 3
-    page.type("prompt", "something else")
+    page.page.locator("#prompt textarea").press_sequentially(" D, E")
     page.page.wait_for_function("!document.querySelector('#examples label.selected')")
 
 

@@ -58,11 +58,14 @@ function startMenu(element, chip, trigger, server) {
       told = { offers: [], free: false, measured: false, said: 'The server does not answer.' };
     }
     find('.wait').hidden = true;
+    const reasons = new Set(told.offers.map((offer) => offer.why).filter(Boolean));
+    const shared = reasons.size === 1 ? [...reasons][0] : '';
+    if (shared) told.offers.forEach((offer) => { offer.why = ''; });
     find('.offers').replaceChildren(...told.offers.map((offer) => offerRow({ ...offer, current: offer.name === now }, choose)));
     find('.other').hidden = !told.free;
-    find('.told').textContent = told.said || (told.measured
-      ? 'Speeds are estimates: bytes of weights, at the pace seen on this machine.'
-      : 'Speeds are estimated after the first run on this machine.');
+    find('.told').textContent = told.said || (shared && 'Greyed: ' + shared[0].toLowerCase() + shared.slice(1) + ' ')
+      + (told.measured ? 'Speeds are estimates: bytes of weights, at the pace seen on this machine.'
+        : 'Speeds are estimated after the first run on this machine.');
     (find('.offer:not([disabled])') || chip).focus();
   }
 
