@@ -69,6 +69,47 @@ def test_the_capital_of_france_streams_with_the_models_own_numbers(
             assert shown in shown_percent(float(probs[token_id])), (index, token_id)
 
 
+def test_what_if_is_what_the_engine_says(visit: Open, app: Running, bundled: Loaded) -> None:
+    """Moved sliders show `LocalEngine.redistribute_ids`, and dice and found tokens are its own."""
+    page = visit(app.url)
+    for name, number in {"temperature": 0.9, "top-k": 50, "top-p": 0.9, "min-p": 0.03}.items():
+        page.set(name, number)
+    page.set("max-tokens", 8)
+    page.run()
+    ids = [int(chip.get_attribute("data-id")) for chip in page.page.locator(".token.prompt").all()]
+    answer = [int(page.chip(index).get_attribute("data-id")) for index in range(page.count())]
+    engine = LocalEngine(bundled)
+    settings = {"top_k": 50, "top_p": 0.9, "min_p": 0.03, "seed": 2}
+    for index, temperature, min_p in ((0, 1.7, 0.03), (2, 0.4, 0.2)):
+        page.chip(index).click()
+        page.page.locator("#inspector h2", has_text=f"Token {index + 1} of").wait_for()
+        page.page.locator("#whatif-temperature input").fill(str(temperature))
+        page.page.locator("#whatif-min-p input").fill(str(min_p))
+        page.page.locator(".card.funnel.hypothetical", has_text=f"min-p {min_p}").wait_for()
+        params = SamplingParams.from_dict({**settings, "temperature": temperature, "min_p": min_p})
+        step = engine.redistribute_ids(ids, answer, index, params)
+        rows = page.page.locator("#inspector .rows .candidate")
+        for place, candidate in enumerate(sorted(step.candidates, key=lambda c: c.rank)[:10]):
+            assert rows.nth(place).get_attribute("data-id") == str(candidate.token_id)
+            shown = rows.nth(place).locator(":scope > :last-child").inner_text()
+            if candidate.removed_by is None:
+                assert shown in shown_percent(candidate.final_prob), (index, candidate)
+            else:
+                assert shown == candidate.removed_by.replace("_", "-")
+        own = rows.and_(page.page.locator(".chosen")).first.get_attribute("data-id")
+        assert own == str(step.token_id)
+        page.page.fill("#find-token", "zebra")
+        found = page.page.locator(".found .candidate").first
+        found.wait_for()
+        zebra = int(found.get_attribute("data-id"))
+        assert zebra in [engine.vocabulary.encode(text)[0] for text in ("zebra", " zebra")]
+        true = engine.redistribute_ids(ids, answer, index, params, watched=[zebra])
+        rank = next(c.rank for c in true.candidates if c.token_id == zebra)
+        assert f"rank {rank:,}" in page.text(".found")
+        page.page.get_by_role("button", name="Back to the run").click()
+    engine.close()
+
+
 def test_what_a_stop_string_took_is_marked_and_not_in_the_text(visit: Open, app: Running) -> None:
     page = visit(app.url)
     page.page.get_by_text("Raw text", exact=True).click()
