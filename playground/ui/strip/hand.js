@@ -18,6 +18,7 @@ function formNow() {
 // run again, with that place selected)}.
 function startHand(board) {
   let asked = null; // the run that the latest order goes on with
+  let stepping = false; // a step is on its way: another press waits for it
   const play = button('play', 'Go on');
   play.id = 'play';
   const doing = el('span', 'doing');
@@ -41,7 +42,7 @@ function startHand(board) {
     asked = board.run();
     const seed = lane.params && lane.params.seed != null ? String(lane.params.seed) : null;
     const ids = asked.prompt.map((token) => token.id);
-    board.trigger('go', { kind, prompt_ids: ids, forced, known, seed, node: lane.node, text: '', ...more });
+    board.trigger('go', { kind, model: asked.model, prompt_ids: ids, forced, known, seed, node: lane.node, text: '', ...more });
   }
 
   function goOn(kind) {
@@ -51,6 +52,8 @@ function startHand(board) {
   }
 
   function step() {
+    if (stepping && isBusy()) return;
+    stepping = true;
     const run = board.run();
     const changed = run && run.form !== undefined && run.form !== formNow();
     if (run && !run.recorded && !changed && canGoOn(run.lanes[0])) goOn('step');
@@ -98,6 +101,7 @@ function startHand(board) {
     const run = board.run();
     const lane = run && run.lanes[0];
     const busy = isBusy();
+    stepping = stepping && busy;
     bar.hidden = !lane;
     if (!lane) return;
     play.textContent = busy ? '❚❚ Pause' : '▶ Go on';
