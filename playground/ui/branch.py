@@ -12,6 +12,7 @@ from typing import Any
 
 from playground.trace import ModelInfo, Prompt, PromptToken, Segment
 from playground.ui.host import Engine
+from playground.ui.records import SHORT_SHA
 
 KINDS = ("step", "play", "fork", "force", "edit", "prompt")
 MOST_IDS = 1_000_000  # in one list from the board
@@ -29,6 +30,7 @@ class Order:
     text: str = ""  # typed after them: forced, too
     seed: int | None = None  # of the run that goes on
     node: int = 0  # which of its branches that is
+    model: Any = None  # of the run, as the board was told
 
     @property
     def goes_on(self) -> bool:
@@ -62,6 +64,7 @@ def read_order(said: Any) -> Order:
         text,
         None if seed is None else int(seed),
         _whole("node", said.get("node") or 0, MOST_IDS),
+        said.get("model"),
     )
     if order.prompt_ids is None and (kind not in ("step", "play") or forced):
         raise ValueError("There is no run to go on with: press Generate first.")
@@ -83,6 +86,15 @@ def _whole(name: str, number: Any, most: int) -> int:
 def typed_ids(engine: Engine, order: Order) -> list[int]:
     """The ids of the text that was typed, by the model's own tokenizer."""
     return list(engine.vocabulary.encode(order.text)) if order.text else []
+
+
+def check_model(info: ModelInfo, model: Any) -> None:
+    """Raises ValueError, in a sentence, for a run of another model: to this one its ids mean other tokens."""
+    if model != info.sha256[:SHORT_SHA]:
+        raise ValueError(
+            f"This run was made by another model than the one that runs now, {info.name}: "
+            "press Generate to begin anew."
+        )
 
 
 def check_ids(info: ModelInfo, *lists: Sequence[int]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.trace import SamplingParams
+from playground.ui.branch import check_model
 from playground.ui.host import Engine, Words
 from playground.ui.records import Op, Recorder, compact
 from playground.ui.run import Server, sentence
@@ -91,6 +92,8 @@ def find(words: Words, text: str) -> list[Op]:
     spellings = {"text": text} if text[0].isspace() else {"text": text, "space": " " + text}
     for how, spelling in spellings.items():
         ids = words.encode(spelling)
+        if how == "space" and ids and words.bytes_of(ids[0]).isspace():
+            continue  # the space is a token of its own
         if ids and ids[0] not in found:
             found[ids[0]] = {"id": ids[0], "how": how, "more": len(ids) - 1}
     known = [each for each in found.values() if 0 <= each["id"] < words.size]
@@ -103,6 +106,8 @@ def read_look(asked: Any, engine: Engine, server: Server) -> Look:
     """Checks what came from the page. Raises ValueError in a sentence."""
     if not isinstance(asked, dict):
         raise ValueError("a look must be an object of names and values")
+    if asked.get("model") is not None:
+        check_model(engine.info, asked["model"])
     most, size = server.settings.max_prompt_tokens, engine.vocabulary.size
     prompt_ids = _ids(asked, "prompt_ids", 1, most, size)
     answer_ids = _ids(asked, "answer_ids", 0, server.settings.max_new_tokens, size)

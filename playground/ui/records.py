@@ -16,6 +16,7 @@ from typing import Any
 from playground.codec import to_plain
 from playground.trace import Candidate, Finished, ModelInfo, Prompt, SamplingParams, Stage, TokenStep
 
+SHORT_SHA = 16  # digits that tell one model from another
 Op = dict[str, Any]  # one operation of the board; `op` names it
 
 
@@ -35,6 +36,7 @@ class Recorder:
         """A new run begins: the board forgets the one before. `weights`: bytes that a pass reads."""
         return {
             "op": "reset",
+            "model": info.sha256[:SHORT_SHA],
             "lanes": lanes,
             "vocabulary": info.vocabulary,
             "context": info.context,

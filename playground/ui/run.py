@@ -11,7 +11,16 @@ from typing import Any
 
 from playground.settings import Settings
 from playground.trace import Finished, Prompt, SamplingParams, TokenStep
-from playground.ui.branch import NEW_RUN, Order, check_ids, prompt_of_ids, read_order, room, typed_ids
+from playground.ui.branch import (
+    NEW_RUN,
+    Order,
+    check_ids,
+    check_model,
+    prompt_of_ids,
+    read_order,
+    room,
+    typed_ids,
+)
 from playground.ui.conversation import (
     banned_ids,
     has_thinking_switch,
@@ -235,6 +244,8 @@ async def _plan(
     if order.prompt_ids is None:
         plan = Plan(await server.prompt(engine, form.said, form.thinking), params, once=once)
         return plan, recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
+    if order.model is not None:
+        check_model(engine.info, order.model)
     check_ids(engine.info, order.prompt_ids, order.forced)
     typed = await asyncio.to_thread(typed_ids, engine, order)
     if not order.goes_on:  # the prompt itself was edited

@@ -12,10 +12,11 @@ from playground.text.thought import split_thought
 from playground.trace import SamplingParams
 from playground.ui.controls import FIELDS, form_of
 from playground.ui.conversation import banned_ids, has_thinking_switch, read_history, watched_tokens
-from playground.ui.run import Form, read_form
+from playground.ui.run import Form, go_on, read_form
+from playground.ui.stream import Outbox, Transport
 from tests.ui.fake_engine import HOSTILE, FakeEngine
 from tests.ui.javascript import evaluate, needs_node
-from tests.ui.test_run import NUMBERS, collect, named, serve, texts
+from tests.ui.test_run import FORM, NUMBERS, collect, named, serve, texts
 
 TURN = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
 
@@ -90,6 +91,20 @@ def test_the_thinking_switch_reaches_templates_that_have_it(thinks: bool, asked:
     form = Form(said, SamplingParams(seed=0, max_tokens=1), thinking=asked)
     asyncio.run(collect(serve(engine), form=form))
     assert engine.thinking == [told]
+
+
+def test_ids_of_another_models_run_are_refused() -> None:
+    engine = FakeEngine()
+    server = serve(engine)
+    asked = {"kind": "fork", "prompt_ids": [2, 3], "forced": [4], "known": 0, "model": "f" * 16}
+    outbox = Outbox()
+    asyncio.run(go_on(server, outbox, asked, lambda anew: FORM, Transport()))
+    (told,) = asyncio.run(outbox.collect())
+    assert told["state"] == "error"
+    assert "made by another model than the one that runs now, Fake-12M" in told["text"]
+    assert engine.opened == 0
+    asyncio.run(go_on(server, outbox, {**asked, "model": "0" * 16}, lambda anew: FORM, Transport()))
+    assert engine.opened == 1
 
 
 def test_the_form_is_read_by_the_names_of_its_fields() -> None:

@@ -75,7 +75,7 @@ function startBoard(element, props, watch, trigger, server) {
     reset(op) {
       run = live = {
         book: { texts: {}, names: [] }, vocabulary: op.vocabulary, context: op.context, weights: op.weights, prompt: [], promptChips: [],
-        segments: [], lanes: [], selected: null, follow: true, promptElements: [], recorded: op.recorded,
+        segments: [], lanes: [], selected: null, follow: true, promptElements: [], recorded: op.recorded, model: op.model,
       };
       talk.begin(run);
       for (let index = 0; index < op.lanes; index += 1) run.lanes.push(makeLane(index));

@@ -80,6 +80,7 @@ function makeInspector(cards, context) {
     const mine = shown;
     if (!params) return told(null, { error: 'this run came without its settings.' });
     return asker.ask({
+      model: run.model,
       prompt_ids: run.prompt.map((each) => each.id),
       answer_ids: run.lanes[place.lane].steps.slice(0, place.index).map((each) => each.id),
       params: { ...params, ...changes },
