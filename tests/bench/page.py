@@ -107,17 +107,20 @@ def measure(tab: Any) -> tuple[list[dict[str, float]], int, dict[int, float]]:
     sample()
     run(tab, TOKENS, sample)
     tab.wait_for_timeout(500)
+    cdp.send("HeapProfiler.collectGarbage")
     sample()
     drawn = {int(index): at for index, at in tab.evaluate("bench.drawn").items()}
     return samples, received, drawn
 
 
 def at(samples: list[dict[str, float]], tokens: float, name: str) -> float:
-    """The counter `name` when so many tokens had been drawn, between two samples."""
+    """The counter `name` when so many tokens had been drawn: of the last sample before the first token, of
+    the first after the last one, else between two samples."""
     before = [each for each in samples if each["tokens"] <= tokens][-1]
-    after = next((each for each in samples if each["tokens"] >= tokens), samples[-1])
-    wide = after["tokens"] - before["tokens"]
-    share = (tokens - before["tokens"]) / wide if wide else 0.0
+    after = next(each for each in samples if each["tokens"] >= tokens)
+    if tokens == 0 or before["tokens"] == after["tokens"]:
+        return before[name] if tokens == 0 else after[name]
+    share = (tokens - before["tokens"]) / (after["tokens"] - before["tokens"])
     return before[name] + share * (after[name] - before[name])
 
 
@@ -152,6 +155,5 @@ def tell(
     report("time per token, last hundred ÷ first", last / first, 1.2, False,
            first_ms=round(first, 2), second_ms=round(10 * spent(100, 200), 2), last_ms=round(last, 2),
            **layout)  # fmt: skip
-    heap = at(samples, TOKENS, "JSHeapUsedSize") - at(samples, 0, "JSHeapUsedSize")
-    nodes = at(samples, TOKENS, "Nodes") - at(samples, 0, "Nodes")
+    heap, nodes = (samples[-1][name] - samples[0][name] for name in ("JSHeapUsedSize", "Nodes"))
     report("script memory per token (KB)", heap / TOKENS / 1024, 20, False, nodes=round(nodes / TOKENS, 1))
