@@ -195,3 +195,31 @@ def test_cutoffs_are_said_in_their_own_terms(stage: dict[str, Any], words: str) 
     candidate = {"id": 1, "logit": 9.0, "removedBy": None}
     step = {"stages": [stage], "candidates": [candidate]}
     assert evaluate("cutoffOf(step, step.stages[0]).words", step=step) == words
+
+
+STEP = {"id": 1, "text": "␣the"}
+MOVED = {"id": 2, "text": "␣a", "forward": 0, "draw": {"method": "sampled", "u": 0.455}}
+PARAMS = {"typical_p": 1, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
+
+
+def said(moved: dict[str, Any], **params: Any) -> str:
+    parts = evaluate(
+        "whatIfWords(step, moved, params)", step=STEP, moved={**MOVED, **moved}, params={**PARAMS, **params}
+    )
+    return "".join(part if isinstance(part, str) else next(iter(part.values())) for part in parts)
+
+
+def test_what_if_says_what_the_same_roll_picks_and_what_stays_in_force() -> None:
+    start = "What if: the run itself is unchanged. "
+    assert said({}) == start + "The same roll, 0.455, would pick ␣a instead of ␣the."
+    assert said({"id": 1, "text": "␣the"}) == start + "The same roll, 0.455, would still pick ␣the."
+    assert "No dice at temperature 0." in said({"draw": {"method": "greedy", "u": None}})
+    assert "The token was forced" in said({"draw": {"method": "forced", "u": None}})
+    held = said({}, repetition_penalty=1.3, logit_bias={"5": 2})
+    assert held.endswith("Still in force: repetition penalty 1.3, bias.")
+    dropped = said({"forward": 44.4})
+    assert dropped.endswith("had been dropped, so the model read the text again: 44 ms.")
+
+
+def test_a_roll_never_reads_one() -> None:
+    assert evaluate("[0, 0.31249, 0.9994, 0.99999].map(rollText)") == ["0.000", "0.312", "0.999", "0.9999"]

@@ -132,3 +132,26 @@ function typicalCut(step, stage) {
 function countShare(kept, vocabulary) {
   return vocabulary <= 1 ? 1 : (0.02 + 0.98 * (Math.log(Math.max(kept, 1)) / Math.log(vocabulary)));
 }
+
+// A roll as text; it never reaches 1.
+function rollText(u) {
+  return u.toFixed(3) === '1.000' ? '0.9999' : u.toFixed(3);
+}
+
+const HELD = { typical_p: 1, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 };
+
+// What is said under the what-if sliders: `moved` is `step` under other settings than those of its run.
+function whatIfWords(step, moved, params) {
+  if (!moved) return ['Move a slider: this step is worked out anew from its stored logits.'];
+  const same = moved.id === step.id;
+  const picks = [same ? ' would still pick ' : ' would pick ', { token: moved.text }, ...(same ? [] : [' instead of ', { token: step.text }]), '.'];
+  const how = moved.draw.method === 'forced' ? ['The token was forced, whatever the settings.']
+    : moved.draw.method === 'greedy' ? ['It', ...picks, ' No dice at temperature 0.']
+      : [{ strong: 'The same roll, ' + moved.draw.u.toFixed(3) + ',' }, ...picks];
+  const held = Object.keys(HELD).filter((name) => params[name] !== HELD[name]).map((name) => stageName(name) + ' ' + params[name]);
+  if (Object.keys(params.logit_bias || {}).length) held.push('bias');
+  if ((params.banned || []).length) held.push('bans');
+  const stay = held.length ? [' Still in force: ' + held.join(', ') + '.'] : [];
+  const read = moved.forward > 0 ? [' The stored logits had been dropped, so the model read the text again: ' + milliseconds(moved.forward) + '.'] : [];
+  return ['What if: the run itself is unchanged. ', ...how, ...stay, ...read];
+}

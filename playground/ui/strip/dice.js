@@ -21,7 +21,8 @@ function makeDice(step, vocabulary, roll, offer) {
   function drawBar() {
     track.replaceChildren(...diceStretches(step, known).map((stretch) => {
       const width = stretch.high - stretch.low;
-      const part = el('span', stretch.id === null ? 'rest' : '', width > 0.09 && stretch.id !== null ? tokenName(stretch.text) : '');
+      const fits = stretch.id !== null && width * 350 > 8 + 7.1 * stretch.text.length;
+      const part = el('span', stretch.id === null ? 'rest' : '', fits ? tokenName(stretch.text) : '');
       if (stretch.id === step.id) part.classList.add('hit');
       part.style.left = stretch.low * 100 + '%';
       part.style.width = width * 100 + '%';
@@ -34,8 +35,8 @@ function makeDice(step, vocabulary, roll, offer) {
     mark.style.left = at * 100 + '%';
     mark.dataset.side = at < 0.12 ? 'start' : at > 0.88 ? 'end' : '';
     mark.classList.toggle('moved', u !== step.draw.u);
-    label.textContent = u === null ? 'not rolled' : 'u = ' + u.toFixed(3);
-    mark.setAttribute('aria-valuenow', at.toFixed(3));
+    label.textContent = u === null ? 'not rolled' : 'u = ' + rollText(u);
+    mark.setAttribute('aria-valuenow', rollText(at));
   }
 
   function say(settled) {
@@ -49,9 +50,9 @@ function makeDice(step, vocabulary, roll, offer) {
     back.type = 'button';
     back.addEventListener('click', () => { move(step.draw.u, false); outcome.replaceChildren(); mark.focus(); });
     outcome.replaceChildren(
-      el('p', '', 'u = ' + u.toFixed(3) + ' picks ', stretch.id === null ? el('b', '', name) : tokenName(name), ...width, '.'),
+      el('p', '', 'u = ' + rollText(u) + ' picks ', stretch.id === null ? el('b', '', name) : tokenName(name), ...width, '.'),
       el('p', 'buttons', settled && stretch.id !== null ? offer(stretch) : null, u === step.draw.u ? null : back));
-    mark.setAttribute('aria-valuetext', 'u ' + u.toFixed(3) + ' picks ' + name);
+    mark.setAttribute('aria-valuetext', 'u ' + rollText(u) + ' picks ' + name);
     if (stretch.id !== null) return;
     const asked = u;
     roll(asked, (found, problem) => {
@@ -80,7 +81,7 @@ function makeDice(step, vocabulary, roll, offer) {
   mark.setAttribute('aria-label', 'the dice');
   mark.setAttribute('aria-valuemin', '0');
   mark.setAttribute('aria-valuemax', '1');
-  mark.setAttribute('aria-valuetext', u === null ? 'not rolled' : 'u ' + u.toFixed(3) + ' picked ' + step.text);
+  mark.setAttribute('aria-valuetext', u === null ? 'not rolled' : 'u ' + rollText(u) + ' picked ' + step.text);
   mark.tabIndex = 0;
   dice.classList.add('open');
 

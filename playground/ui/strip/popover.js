@@ -6,6 +6,7 @@ function candidateRow(candidate, step, largest, run = step) {
   const row = el(own ? 'div' : 'button', 'candidate');
   row.dataset.id = candidate.id;
   row.classList.toggle('chosen', candidate.id === step.id);
+  row.classList.toggle('own', own);
   row.classList.toggle('cut', candidate.removedBy !== null);
   const bars = el('span', 'bars', bar('raw', candidate.prob / largest), bar('final', candidate.finalProb / largest));
   const outcome = candidate.removedBy === null ? el('b', 'final', percent(candidate.finalProb))
