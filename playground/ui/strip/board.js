@@ -214,7 +214,7 @@ function startBoard(element, props, watch, trigger, server) {
     chip.focus({ preventScroll: false });
   }
 
-  // Inspector and meters follow a run eight times a second: nobody reads faster, and drawing costs the most.
+  // Inspector and meters follow a run six times a second: nobody reads faster, and drawing costs the most.
   function draw() {
     if (drawing) return;
     drawing = true;
@@ -226,7 +226,7 @@ function startBoard(element, props, watch, trigger, server) {
       hand.draw();
       drawThought(find, run);
       inspect();
-    }, 125);
+    }, 170);
   }
 
   function inspect() {

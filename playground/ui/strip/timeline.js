@@ -25,7 +25,7 @@ function whenIdle(work) {
 // Drawn at most four times a second, seldom enough to take a small share of the page's time, and only while
 // it is on the screen.
 const REDRAW = 250; // milliseconds
-const SHARE = 0.06;
+const SHARE = 0.04;
 
 function makeTimeline(choose) {
   const plot = el('div', 'plot');
