@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Running, Visit
+from tests.browser.test_access import serious
 from tests.browser.test_page import begin_endless
 from tests.ui.fake_engine import HOSTILE
 
@@ -336,3 +337,19 @@ def test_forks_fit_a_narrow_screen(visit: Open, scheme: str) -> None:
     page.page.wait_for_function("document.documentElement.dataset.run === 'idle'")
     page.page.click(".hand .edit")
     assert page.sideways() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_forks_and_forms(visit: Open, scheme: str) -> None:
+    page = visit(color_scheme=scheme)
+    page.page.click("#step")
+    doing(page, "paused after 1 token")
+    assert serious(page) == []
+    page.run()
+    fork(page, 5)
+    assert serious(page) == []
+    page.page.click(".hand .edit")
+    assert serious(page) == []
+    page.page.click(".hand .write")
+    page.page.click("button.change")
+    assert serious(page) == []
