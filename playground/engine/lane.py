@@ -80,6 +80,14 @@ class Lane:
                 key.extend([self.request.forced[index]])
         return len(self.ids)
 
+    def adopt_scores(self, scores: Scores) -> int:
+        """Take over the scores of tokens that get no step here; the first position that still lacks one."""
+        wanted = len(self.prompt_ids) + self.request.known
+        known = min(len(scores), wanted)
+        self.scores[:known] = scores[:known]
+        lacking = (place for place in range(1, wanted) if self.scores[place] is None)
+        return next(lacking, len(self.ids) + 1)
+
     def pooled_row(self) -> Tensor | None:
         """The logits that the next step needs, if an older pass left them."""
         return self.pool.get(self._key.key)
@@ -210,7 +218,7 @@ class Lane:
     def _rest(self) -> str:
         """End of the run: text that was held back, and bytes that never became a character."""
         self._incomplete = self._stream.pending
-        return self._stops.push(self._stream.flush()) + self._stops.flush()
+        return self._stops.flush() + self._stream.flush()  # no stop string is looked for in U+FFFD signs
 
     _incomplete = b""
 

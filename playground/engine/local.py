@@ -146,8 +146,9 @@ class LocalEngine:
     ) -> Stream:
         """Run `trace` again with the same ids before `step`, then the given ids, then onward.
 
-        The numbers of the shared steps are the trace's own where its settings are kept, and computed anew
-        otherwise. The dice of a step depend on seed and step alone, so a fork rolls what its parent rolled.
+        The numbers of the shared steps are the trace's own where its settings are kept and it lists enough
+        candidates, and computed anew otherwise. The dice of a step depend on seed and step alone, so a fork
+        rolls what its parent rolled.
         """
         return self._start([self._fork_request(trace, step, token_id, token_ids, params, options)])
 
@@ -203,13 +204,16 @@ class LocalEngine:
         """
         if u is not None and not 0 <= u < 1:
             raise ValueError(f"u must be in [0, 1), got {u!r:.80}")
-        check_ids("the prompt", prompt_ids, self.info)
-        check_ids("the answer", answer_ids, self.info)
-        before = [int(token_id) for token_id in answer_ids[:step]]
         if not 0 <= step <= len(answer_ids):
             raise ValueError(f"step must be in [0, {len(answer_ids)}], got {step}")
-        params.check_vocabulary(self.info.vocabulary)
+        check_ids("the answer", answer_ids, self.info)
+        before = tuple(answer_ids[:step])
+        given = before if token_id is None else (*before, token_id)
         params = params.seeded()
+        unlimited = replace(params, max_tokens=max(params.max_tokens, len(given)))
+        prompt = Prompt("", (), (), tuple(prompt_ids), None)
+        request = Request(prompt, unlimited, given, watched=tuple(watched), top_n=top_n)
+        check_request(request, self.info, needed=0, allowed=0)
         row, forward_s = self._pool.get(IdsKey([*prompt_ids, *before]).key), 0.0
         if row is None:
             row, forward_s = self._read_row([*prompt_ids, *before])
@@ -283,7 +287,12 @@ class LocalEngine:
         if trace.model.sha256 != self.info.sha256 or not _same_distribution(params, trace.params):
             return request
         listed = trace.steps[:step]
-        shown = all(set(request.watched) <= {entry.token_id for entry in item.candidates} for item in listed)
+        most = min(request.top_n, self.info.vocabulary)
+        shown = all(
+            set(request.watched) <= {entry.token_id for entry in item.candidates}
+            and sum(entry.rank <= most for entry in item.candidates) == most
+            for item in listed
+        )
         return replace(request, recorded=listed) if shown else request
 
     def _read_row(self, ids: Sequence[int]) -> tuple[Tensor, float]:

@@ -104,16 +104,18 @@ class PrefixStore:
 
     def keep(self, ids: Sequence[int], states: Snapshot, scores: Scores, room: int) -> None:
         """Copy a row that is about to be given back, if it fits into `room` bytes with the others."""
-        array = np.asarray(ids, dtype=np.int64)
+        array, scores = np.asarray(ids, dtype=np.int64), list(scores)
         size = sum(part.numel() * part.element_size() for pair in states for part in pair)
         for kept in list(self._kept):  # what the new row holds as well is not needed any more
             if kept.shared(array) == len(kept.ids):
+                for place, score in enumerate(kept.scores):
+                    scores[place] = scores[place] or score
                 self._drop(kept)
         if size > room or not size:
             return
         self.shrink(room - size)
         copies = [(keys.clone(), values.clone()) for keys, values in states]
-        self._kept.append(Prefix(array, copies, list(scores), size))
+        self._kept.append(Prefix(array, copies, scores, size))
         self.bytes += size
 
     def shrink(self, most_bytes: int) -> None:

@@ -47,6 +47,10 @@ def check_request(request: Request, model: ModelInfo, needed: int, allowed: int)
             f"the prompt has {prompt} tokens{answer}, but this model reads {context} in all, its answer "
             "included: shorten the prompt"
         )
+    if given > request.params.max_tokens:
+        raise ValueError(
+            f"{given} tokens of the answer are given, but max_tokens is {request.params.max_tokens}: raise it"
+        )
     if request.cache and needed > allowed:
         raise ValueError(
             f"this run may need {needed // MEGABYTE} MB of KV cache, {allowed // MEGABYTE} MB are allowed: "

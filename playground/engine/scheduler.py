@@ -21,7 +21,7 @@ from playground.engine.request import Request
 from playground.engine.seating import Seating
 from playground.engine.slots import Slot, SlotBatch
 from playground.engine.stream import Run, Stream
-from playground.sampling import row_scores
+from playground.sampling import NanLogits, row_scores
 from playground.text.tokens import Vocabulary
 from playground.trace import ModelInfo
 
@@ -185,6 +185,9 @@ class Scheduler:
         try:
             logits = prefill(self.model, seat, chunk) if isinstance(seat, Slot) else seat.read(chunk)
             self._score(lane, logits, begin)
+        except NanLogits as error:
+            self._end(lane, "nan_logits", str(error))
+            return
         except Exception as error:
             self._fail(lane, error)
             return
@@ -295,7 +298,7 @@ class Scheduler:
 
     def _end(self, lane: Lane, reason: Any, message: str = "") -> None:
         lane.finish(reason, message=message)
-        self._release(lane, broken=reason == "error")
+        self._release(lane, broken=reason in ("error", "nan_logits"))
 
     def _fail(self, lane: Lane, error: Exception) -> None:
         """End the lane in one sentence. The traceback goes at once: its frames hold tensors."""
@@ -317,10 +320,12 @@ class Scheduler:
         for place in (self._waiting, self._reading, self._lone):
             if lane in place:
                 place.remove(lane)
-        if lane in self.seating.seats:
-            self.seating.leave(lane, broken=broken)
-        if run is not None and lane.finished is not None:
-            run.emit(lane.finished)
+        try:
+            if lane in self.seating.seats:
+                self.seating.leave(lane, broken=broken)
+        finally:
+            if run is not None and lane.finished is not None:
+                run.emit(lane.finished)
 
 
 def describe(error: BaseException) -> str:

@@ -92,16 +92,15 @@ class Seating:
         prefix, shared = None, 0
         if self._reuses(lane):
             prefix, shared = self._longest(np.asarray(lane.ids))
-        reused = min(shared, lane.first_missing_row())
-        if reused == shared and 0 < reused < len(lane.prompt_ids):
-            reused -= 1  # the score of the first prompt token that is not shared needs the row before it
         batch = SlotBatch(self.model.config, capacity=len(lane.ids) + 1)
-        if prefix is None or reused == 0:
+        if prefix is None:
             return batch.add()
-        known = min(shared, len(lane.prompt_ids))
-        lane.scores[:known] = prefix.scores[:known]
+        unscored = lane.adopt_scores(prefix.scores[:shared])
+        reused = max(
+            0, min(shared, lane.first_missing_row(), unscored - 1)
+        )  # its score needs the row before it
         lane.reused = min(reused, len(lane.prompt_ids))
-        return batch.add(prefix.states, reused)
+        return batch.add(prefix.states, reused) if reused else batch.add()
 
     def join(self, lane: Lane) -> None:
         """The lane has read its ids: from now on it decodes in a batch with others where that pays."""
@@ -128,14 +127,19 @@ class Seating:
             return
         del self.by_slot[seat]
         if seat.length and not broken:
-            states = seat.snapshot(seat.length)
-            room = self._room_for_prefixes()
-            self.prefixes.keep(lane.ids[: seat.length], states, lane.scores[: seat.length], room)
+            self._keep(lane, seat)
         batch = seat.batch
         batch.remove(seat, clear=broken)
         if batch in self.batches and not batch.slots:
             self.batches.remove(batch)
         self._merge()
+
+    def _keep(self, lane: Lane, seat: Slot) -> None:
+        states, room = seat.snapshot(seat.length), self._room_for_prefixes()
+        try:
+            self.prefixes.keep(lane.ids[: seat.length], states, lane.scores[: seat.length], room)
+        except Exception:  # out of memory, most likely: what is kept for later must not cost anybody a run
+            self.prefixes.shrink(0)
 
     def settle(self) -> None:
         """After a pass: part rows whose lengths have grown too far apart; keep inside the budget."""

@@ -208,3 +208,27 @@ def test_stop_keeps_what_was_made() -> None:
     assert isinstance(got[-1], Finished)
     assert got[-1].reason == "stopped"
     assert got[-1].text == "".join(event.text for event in got if isinstance(event, TokenStep))
+
+
+def test_no_stop_is_found_in_half_a_character() -> None:
+    trace = run([0x61, 0xF0], SamplingParams(temperature=0.0, max_tokens=2, stop=("\ufffd",)))
+    assert (trace.finished.reason, trace.text) == ("max_tokens", "a\ufffd")
+
+
+def test_b28_nan_in_a_row_of_the_prompt() -> None:
+    row = torch.full((fakes.VOCABULARY,), float("nan"))
+    with engine_of(fakes.scripted([row, 5], prompt_length=2)) as engine:  # the row after the second id
+        finished = engine.run(PROMPT, GREEDY).finished
+    assert finished.reason == "nan_logits"
+    assert "NanLogits" not in finished.message
+
+
+def test_b51_an_error_while_a_prefix_is_kept_costs_nobody_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def keep(*args: object) -> None:
+        raise torch.OutOfMemoryError("no room")
+
+    with engine_of(fakes.scripted([5, 6, 7], prompt_length=3)) as engine:
+        monkeypatch.setattr("playground.engine.pool.PrefixStore.keep", keep)
+        for _ in range(2):
+            assert engine.run(PROMPT, GREEDY).answer_ids[:3] == (5, 6, 7)
+        assert not engine._scheduler.seating.batches

@@ -282,3 +282,36 @@ def test_steps_that_the_reader_has_are_not_made_again(engine: LocalEngine) -> No
     assert [token.rank for token in later.prompt.tokens[5:]] == [step.rank for step in whole.steps]
     with pytest.raises(ValueError, match="known"):
         engine.stream(PROMPT, FREE, known=1)
+
+
+def test_a_prompt_keeps_its_scores_whatever_ran_before() -> None:
+    """Prefixes left by runs whose steps were not all made: known ones, ones after a stop in given text."""
+    with engine_of(fakes.tiny_llama()) as engine:
+        made = engine.run(PROMPT, replace(FREE, max_tokens=4)).answer_ids
+        list(engine.stream(PROMPT, replace(FREE, max_tokens=6), forced=made, known=4))
+        engine.run(PROMPT, replace(FREE, stop=("b",)), forced=list(b"abcdef"))
+        for more in (made, tuple(b"abcdef")):
+            prompt = prompt_of([*PROMPT.ids, *more, 7])
+            reused = engine.run(prompt, replace(FREE, max_tokens=1)).prompt.tokens
+            fresh = engine.run(prompt, replace(FREE, max_tokens=1), reuse=False).prompt.tokens
+            assert [token.rank for token in reused] == [token.rank for token in fresh]
+            assert None not in [token.logprob for token in reused[1:]]
+
+
+def test_what_cannot_be_looked_at_is_refused(engine: LocalEngine) -> None:
+    for options in ({"token_id": -1}, {"token_id": 259}, {"watched": [9999]}, {"top_n": 0}, {"top_n": True}):
+        with pytest.raises(ValueError, match=r"259|9999|-1|top_n"):
+            engine.redistribute_ids(PROMPT.ids, (), 0, FREE, **options)
+
+
+def test_more_given_tokens_than_wanted_are_refused(engine: LocalEngine) -> None:
+    parent = engine.run(PROMPT, replace(FREE, max_tokens=3))
+    with pytest.raises(ValueError, match="max_tokens is 3"):
+        engine.fork(parent, step=3, token_id=65)
+    assert len(engine.fork(parent, step=2, token_id=65).steps) == 3
+
+
+def test_a_fork_that_lists_more_makes_its_steps_anew(engine: LocalEngine) -> None:
+    parent = engine.run(PROMPT, FREE)
+    fork = engine.fork(parent, step=3, token_id=65, top_n=60)
+    assert all(len(step.candidates) >= 60 for step in fork.steps)
