@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from playground.figures.words import literal
+from playground.figures.words import literal, percent
 from playground.trace import Candidate, TokenStep
 
 
@@ -53,9 +53,11 @@ def timeline(steps: Sequence[TokenStep], *, selected: int | None = None, dark: b
             line("entropy", [step.entropy for step in steps], colours.open, "entropy %{y:.2f} nats",
                  yaxis="y2", width=1.5),
             line("end here", [step.end_prob for step in steps], colours.end,
-                 "chance to end here %{y:.2%}", dash="dot"),
+                 "chance to end here %{customdata}", dash="dot",
+                 customdata=[literal(percent(step.end_prob)) for step in steps]),
             line("chosen token", [step.prob for step in steps], colours.model,
-                 "<b>%{text}</b> raw %{y:.2%}"),
+                 "<b>%{text}</b> raw %{customdata}",
+                 customdata=[literal(percent(step.prob)) for step in steps]),
         ],
         layout=_layout(colours, selected, _most_nats(steps)),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from playground.figures.timeline import timeline
-from playground.figures.words import literal
+from playground.figures.words import literal, percent
 from playground.trace import SamplingParams, TokenStep
 from playground.ui.records import Recorder
 from tests.figures.snapshots import check
@@ -52,6 +52,13 @@ def test_b38_no_sign_with_a_meaning_to_plotly_is_left(text: str) -> None:
     for sign, entity in (("<", "&lt;"), (">", "&gt;"), ("$", "&#36;"), ("%", "&#37;"), ("&", "&amp;")):
         shown = shown.replace(entity, sign) if sign != "&" else shown
     assert shown.replace("&amp;", "&") == text.replace("\n", "⏎")
+
+
+def test_shares_are_never_blank_and_never_falsely_whole() -> None:
+    shares = [0, 1e-12, 0.0001, 0.005, 0.1234, 0.9995, 0.99995, 1]
+    assert [percent(share) for share in shares] == [
+        "0%", "<0.01%", "0.01%", "0.50%", "12.3%", "99.95%", ">99.99%", "100%",
+    ]  # fmt: skip
 
 
 @needs_node

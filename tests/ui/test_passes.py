@@ -121,3 +121,17 @@ def test_a_block_of_chips_ends_with_a_line_then_with_a_sentence_then_anyway() ->
     assert [ends(newline, 31), ends(newline, 32)] == [None, "line"]
     assert [ends(period, 95), ends(period, 96)] == [None, "sentence"]
     assert [ends(word, 191), ends(word, 192)] == [None, "length"]
+
+
+def test_a_prompt_known_from_before_needs_no_pass() -> None:
+    known = [step(0, 0.0), *STEPS[1:]]
+    end = {**END, "prefill": 0, "reused": 37, "speed": [None, 16.4]}
+    made = evaluate("passesOf(37, steps, end)", steps=known, end=end)
+    assert evaluate("prefillWords(p.prefill)", p=made) == [
+        "needs no pass: all 37 tokens are known from before", "",
+    ]  # fmt: skip
+    assert evaluate("[0, 1].map((index) => passWords(p, index))", p=made) == [
+        "known from before, no pass", "pass 1, 52 ms",
+    ]  # fmt: skip
+    row = evaluate("loopRow(37, steps, 0, p)", p=made, steps=known)
+    assert [row[name] for name in ("pass", "fresh", "held", "time")] == ["–", "–", "37", "–"]

@@ -63,6 +63,7 @@ function barsPath(columns, pitch, height, fits) {
 function prefillWords(prefill) {
   const { tokens, reused, speed } = prefill;
   const read = count(tokens) + (tokens === 1 ? ' token' : ' tokens') + ' in one pass';
+  if (prefill.time === 0) return ['needs no pass: all ' + count(tokens) + ' tokens are known from before', ''];
   if (!reused) return [read, speed == null ? '' : rate(speed)];
   const all = reused >= tokens ? 'all of them' : count(reused) + ' of them';
   return [read + ', ' + all + ' known from before', speed == null ? '' : rate(speed)];
@@ -81,24 +82,30 @@ function weightWords(weights, prefill) {
   return 'Weights read per pass: ' + bytesize(weights) + ', all of the model.' + shared;
 }
 
+// Which pass made the token at `index`, counted from 1: prefill is the first if there was one.
+function passNumber(passes, index) {
+  const before = passes.ticks.slice(0, index).filter((tick) => tick.own).length;
+  return before + (passes.prefill.time === 0 ? 0 : 1);
+}
+
 // The pass that made the token at `index`, in words.
 function passWords(passes, index) {
-  if (index === 0) return 'prefill, ' + milliseconds(passes.prefill.time);
+  if (index === 0) return passes.prefill.time === 0 ? 'known from before, no pass' : 'prefill, ' + milliseconds(passes.prefill.time);
   const tick = passes.ticks[index - 1];
-  return tick.own ? 'pass ' + count(index + 1) + ', ' + milliseconds(tick.time) : 'given, no pass of its own';
+  return tick.own ? 'pass ' + count(passNumber(passes, index)) + ', ' + milliseconds(tick.time) : 'given, no pass of its own';
 }
 
 // A row of the loop as a table: plain values for the step at `place`.
 function loopRow(promptLength, steps, place, passes) {
   const step = steps[place];
-  const own = place === 0 || step.forward > 0;
+  const own = place === 0 ? passes.prefill.time !== 0 : step.forward > 0;
   const { reused } = passes.prefill;
   const fresh = place === 0 ? promptLength - (reused || 0) : 1;
   return {
-    index: step.index, pass: own ? count(passes.ticks.slice(0, place).filter((tick) => tick.own).length + 1) : '–',
+    index: step.index, pass: own ? count(passNumber(passes, place)) : '–',
     came: place === 0 ? null : steps[place - 1].text, // null: the prompt
     fresh: own ? count(fresh) : '–',
-    held: own ? count(place === 0 ? reused || 0 : Math.max(0, step.kvLen - 1)) : '–',
+    held: own || place === 0 ? count(place === 0 ? reused || 0 : Math.max(0, step.kvLen - 1)) : '–',
     picked: step.text, special: step.special, how: step.draw.method,
     prob: percent(step.prob), finalProb: percent(step.finalProb),
     time: own ? milliseconds(place === 0 && passes.prefill.time != null ? passes.prefill.time : step.time) : '–',

@@ -12,9 +12,11 @@ function filledTimeline(look, steps, selected) {
   const x = steps.map((step) => step.index + 1);
   const text = steps.map((step) => literalText(step.text));
   const values = [(step) => step.entropy, (step) => step.endProb, (step) => step.prob];
-  const data = look.data.map((trace, place) => ({
-    ...trace, x, text, y: steps.map(values[place]), mode: steps.length === 1 ? 'markers' : 'lines',
-  }));
+  const data = look.data.map((trace, place) => {
+    const y = steps.map(values[place]);
+    const said = trace.customdata ? { customdata: y.map((share) => literalText(percent(share))) } : {};
+    return { ...trace, x, text, y, ...said, mode: steps.length === 1 ? 'markers' : 'lines' };
+  });
   const place = selected == null ? 0 : selected + 1;
   const shapes = [{ ...look.layout.shapes[0], x0: place, x1: place, visible: selected != null }];
   const most = steps.reduce((top, step) => Math.max(top, step.entropy), 0);

@@ -47,7 +47,7 @@ function makeRibbon(choose, nameOf) {
     block.classList.toggle('selected', ribbon.selected === 0);
     const [title, facts] = block.querySelector('.words').children;
     title.textContent = 'prefill';
-    facts.textContent = count(prefill.tokens) + ' tokens · ' + milliseconds(prefill.time);
+    facts.textContent = count(prefill.tokens) + ' tokens · ' + (prefill.time === 0 ? 'no pass' : milliseconds(prefill.time));
     parts.own.setAttribute('d', barsPath(ribbon.columns, pitch, TICK_HEIGHT, (column) => column.own));
     parts.given.setAttribute('d', barsPath(ribbon.columns, pitch, TICK_HEIGHT, (column) => !column.own));
     parts.selected.setAttribute('d', one(ribbon.selected));
