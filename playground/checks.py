@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,17 +58,33 @@ def check_trace(trace: Trace) -> None:
         if not token.start <= token.end <= len(prompt.text) or token.segment >= len(prompt.segments):
             raise ValueError(f"this trace is broken: prompt token {position} lies outside the prompt")
         _check_id(token.token_id, trace)
+    for segment in prompt.segments:
+        if not segment.start <= segment.end <= len(prompt.text):
+            raise ValueError("this trace is broken: a segment lies outside the prompt")
+    _check_names(trace)
+    for token_id in (*trace.model.end_ids, *trace.params.banned, *trace.params.logit_bias):
+        _check_id(token_id, trace)
+    for index, cut in trace.finished.trimmed:
+        if not (0 <= index < len(trace.steps) and 0 <= cut <= len(trace.steps[index].bytes)):
+            raise ValueError(f"this trace is broken: {cut!r:.40} bytes cannot be cut from step {index!r:.40}")
     for expected, step in enumerate(trace.steps):
         if step.index != expected:
             raise ValueError(f"this trace is broken: step {expected} has index {step.index}")
         for token_id in (step.token_id, *(candidate.token_id for candidate in step.candidates)):
             _check_id(token_id, trace)
-        if step.draw.low > step.draw.high:
+        if step.draw.low > step.draw.high or (step.draw.u is None) == (step.draw.method == "sampled"):
             raise ValueError(f"this trace is broken: step {expected} has no possible draw")
         if step.trimmed > len(step.bytes):
             raise ValueError(f"this trace is broken: step {expected} is cut by more bytes than it has")
 
 
+def _check_names(trace: Trace) -> None:
+    """Ids name files and links, so they are nothing but what this program makes: 128 bits in hex."""
+    for name in (trace.id, *([trace.parent.trace] if trace.parent else [])):
+        if not re.fullmatch("[0-9a-f]{32}", name):
+            raise ValueError(f"this trace is broken: {name!r:.60} is no id of a trace")
+
+
 def _check_id(token_id: int, trace: Trace) -> None:
-    if token_id >= trace.model.vocabulary:
+    if not 0 <= token_id < trace.model.vocabulary:
         raise ValueError(f"this trace is broken: the model has no token {token_id!r:.40}")

@@ -44,7 +44,6 @@ nats = st.floats(-1e3, 0) | st.just(-math.inf)
 token_ids = st.integers(0, SIZE - 1)
 few_bytes = st.binary(max_size=4)
 
-segments = st.builds(Segment, st.sampled_from(get_args(SegmentKind)), count, count, st.booleans())
 candidates = st.builds(
     Candidate, token_ids, few_bytes, text, st.floats(-1e30, 1e30) | st.just(-math.inf), share, nats,
     st.integers(1, SIZE), share, st.none() | text, st.none() | text, st.sampled_from(get_args(ListedFor)),
@@ -62,7 +61,10 @@ def prompts(draw: st.DrawFn) -> Prompt:
         for position, (token, raw, (start, end), special, logprob) in enumerate(rows)
     )
     ids = tuple(token.token_id for token in tokens)
-    return Prompt(rendered, (draw(segments),), tokens, ids, draw(st.none() | text), (draw(text),))
+    kind, (start, end), own = draw(st.sampled_from(get_args(SegmentKind))), draw(spans), draw(st.booleans())
+    return Prompt(
+        rendered, (Segment(kind, start, end, own),), tokens, ids, draw(st.none() | text), (draw(text),)
+    )
 
 
 @st.composite
@@ -84,7 +86,7 @@ def steps(draw: st.DrawFn, index: int = 0) -> TokenStep:
 
 
 ends = st.builds(
-    Finished, count, text, st.lists(st.tuples(count, count), max_size=2).map(tuple), count,
+    Finished, count, text, st.just(()), count,
     st.sampled_from(get_args(FinishReason)), text, text, count, count, count, seconds, st.none() | seconds,
     st.none() | seconds, st.none() | seconds, st.none() | seconds,
 )  # fmt: skip
@@ -97,8 +99,10 @@ def traces(draw: st.DrawFn) -> Trace:
     )
     made = tuple(draw(steps(index)) for index in range(draw(st.integers(0, 2))))
     params = SamplingParams(logit_bias={3: -math.inf, 4: 1.5}, stop=("\ud83d", "é"), banned=(1,))
-    parent = draw(st.none() | st.builds(Parent, text, count))
-    return Trace(1, "0f" * 16, model, draw(prompts()), params, made, draw(ends), parent, draw(text))
+    parent = draw(st.none() | st.builds(Parent, st.just("a1" * 16), count))
+    trimmed = tuple((step.index, draw(st.integers(0, len(step.bytes)))) for step in made)
+    end = replace(draw(ends), trimmed=trimmed)
+    return Trace(1, "0f" * 16, model, draw(prompts()), params, made, end, parent, draw(text))
 
 
 def strict(source: str) -> Any:
@@ -199,7 +203,11 @@ HOSTILE: list[tuple[str, Any]] = [
     ("prompt.segments.0.kind", "evil"), ("params.temperature", -1), ("params.top_k", -5),
     ("params.logit_bias", {"x": 1}), ("params.logit_bias", {"１": 1}), ("params.extra", 1),
     ("model.end_ids", 2), ("model.vocabulary", -1), ("finished.reason", "bored"), ("finished.trimmed", [[1]]),
-    ("finished.trimmed", [["a", 1]]), ("parent", 3), ("parent", {}), ("more", 1), ("id", 5),
+    ("finished.trimmed", [["a", 1]]), ("finished.trimmed", [[10**9, 1]]), ("finished.trimmed", [[0, 3]]),
+    ("finished.trimmed", [[-1, 1]]), ("prompt.segments.0.end", 2), ("model.end_ids", [SIZE]),
+    ("params.banned", [SIZE]), ("steps.0.draw.u", None), ("steps.0.draw.method", "greedy"),
+    ("id", "../../etc/passwd"), ("parent", {"trace": "x", "step": 0}),
+    ("parent", 3), ("parent", {}), ("more", 1), ("id", 5),
 ]  # fmt: skip
 
 
