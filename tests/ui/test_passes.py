@@ -135,3 +135,12 @@ def test_a_prompt_known_from_before_needs_no_pass() -> None:
     ]  # fmt: skip
     row = evaluate("loopRow(37, steps, 0, p)", p=made, steps=known)
     assert [row[name] for name in ("pass", "fresh", "held", "time")] == ["–", "–", "37", "–"]
+
+
+def test_a_run_that_goes_on_keeps_the_prefill_that_read_the_prompt() -> None:
+    later = {**END, "prefill": 48.0, "reused": 37, "speed": [20.8, None], "each": None}
+    made = evaluate("passesOf(37, steps, later, first)", steps=STEPS, later=later, first=END)
+    assert made["prefill"] == {"tokens": 37, "reused": 20, "time": 112.0, "speed": 151.8}
+    assert made["speed"] == pytest.approx(1000 / made["each"])
+    paused = evaluate("passesOf(37, steps, later, {})", steps=STEPS, later=later)  # its run told no end
+    assert paused["prefill"] == {"tokens": 37, "reused": None, "time": 110.0, "speed": None}

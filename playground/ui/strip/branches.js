@@ -37,6 +37,7 @@ function openBranch(run, op, mode) {
   const last = steps[op.at - 1];
   if (last && decode(unhex(last.hex)) !== op.text) steps[op.at - 1] = { ...last, released: op.text };
   else if (last && last.released !== undefined) steps[op.at - 1] = { ...last, released: undefined };
+  const reader = steps.length ? from.reader || from.end || {} : undefined; // whose prefill read the prompt
   const asked = op.kind === 'step' || op.kind === 'play' || op.at >= from.steps.length;
   let lane = from;
   if (asked && sameSettings(from.params, op.params)) {
@@ -49,7 +50,7 @@ function openBranch(run, op, mode) {
     Object.assign(lane, { node: run.branches.length, parent: parent.node, at: op.at, given: op.given, kind: op.kind });
     run.branches.push(lane);
   }
-  Object.assign(lane, { paused: false, params: op.params });
+  Object.assign(lane, { paused: false, params: op.params, reader });
   run.book = { texts: {}, names: [] }; // the server tells texts and names anew
   run.going = run.lanes[0] = lane;
   run.recorded = lane.node ? undefined : run.tape;

@@ -9,8 +9,9 @@ function metersOf(run, lane) {
   const last = lane.steps[lane.steps.length - 1];
   const first = lane.steps[0];
   const end = lane.end || {};
-  const passes = passesOf(run.prompt.length, lane.steps, lane.end);
-  const firstTime = end.first != null ? end.first : first ? first.queue + first.time : null;
+  const passes = passesOf(run.prompt.length, lane.steps, lane.end, lane.reader);
+  const begun = lane.reader || end;
+  const firstTime = begun.first != null ? begun.first : first ? first.queue + first.time : null;
   const used = run.prompt.length + lane.steps.length;
   return [
     ['read + written', count(run.prompt.length) + ' + ' + count(lane.steps.length)],

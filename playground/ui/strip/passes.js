@@ -10,17 +10,20 @@ function rate(perSecond) {
 }
 
 // A token has a pass of its own unless it came out of prefill (the first) or was given and read along with
-// the prompt; such a step has no forward time. `end` is the lane's end operation, null while it runs.
-function passesOf(promptLength, steps, end) {
+// the prompt; such a step has no forward time. `end` is the lane's end operation, null while it runs; `reader`
+// that of the run which read the prompt, where this one goes on from another's tokens.
+function passesOf(promptLength, steps, end, reader) {
   const ticks = steps.slice(1).map((step) => ({ index: step.index, own: step.forward > 0, time: step.time }));
   const own = steps.filter((step, place) => place > 0 && step.forward > 0);
   const each = end && end.each != null ? end.each : mean(own.map((step) => step.queue + step.time));
-  const [reading, writing] = (end && end.speed) || [null, null];
+  const read = reader || end || {};
+  const [reading] = read.speed || [null];
+  const writing = end && end.speed ? end.speed[1] : null;
   const first = steps.length ? steps[0].forward : null;
   return {
     prefill: {
-      tokens: promptLength, reused: end ? end.reused || 0 : null,
-      time: end && end.prefill != null ? end.prefill : first, speed: reading,
+      tokens: promptLength, reused: read.reused != null ? read.reused : null,
+      time: read.prefill != null ? read.prefill : first, speed: reading,
     },
     ticks, each, speed: writing != null ? writing : each ? 1000 / each : null, decodes: own.length,
     slowest: own.reduce((most, step) => Math.max(most, step.time), 0),

@@ -21,8 +21,8 @@ function startTiming(board, card, runOf) {
     // Four times a second while it runs; whoever looks at something else than the newest token is answered.
     if (run.follow && !lane().end && performance.now() - drawnAt < 240) return;
     drawnAt = performance.now();
-    const { steps, end } = lane();
-    const passes = passesOf(run.prompt.length, steps, end);
+    const { steps, end, reader } = lane();
+    const passes = passesOf(run.prompt.length, steps, end, reader);
     const selected = run.selected && run.selected.lane === laneOf(run) ? run.selected.index : null;
     ribbon.update(passes, selected, run.weights);
     timeline.update(steps, selected, Boolean(end));
