@@ -42,9 +42,13 @@ function makeInspector(cards, context) {
 
   // What stands beneath the sliders: the run's own step, or the same under other settings.
   function beneath() {
+    drawRows();
+    drawLower();
+  }
+
+  function drawRows() {
     const { token, run, moved, parts } = shown;
     const step = moved || token;
-    const mark = moved ? [el('span', 'hypothetical', 'what if')] : [];
     const rows = arithmetic ? softmaxTable(step, likeliest(step, 10).rows, run.vocabulary)
       : distribution(step, run.vocabulary, 10, { reasons: true, run: token });
     parts.rows.replaceChildren(...rows);
@@ -52,6 +56,12 @@ function makeInspector(cards, context) {
     parts.keys.replaceChildren(...(arithmetic ? ['softmax of the logits, no setting'] : [el('span', 'key raw', 'raw'), el('span', 'key final', 'final')]));
     parts.toggle.textContent = arithmetic ? 'Show the bars' : 'Show the arithmetic';
     parts.toggle.setAttribute('aria-pressed', String(arithmetic));
+  }
+
+  function drawLower() {
+    const { token, run, moved, parts } = shown;
+    const step = moved || token;
+    const mark = moved ? [el('span', 'hypothetical', 'what if')] : [];
     const roll = (u, told) => ask(rolls, { u }, (step, answer) => {
       if (!step) return told(null, answer.error);
       return told({ id: step.id, text: step.text, low: step.draw.low, high: step.draw.high });
@@ -140,7 +150,7 @@ function makeInspector(cards, context) {
     const toggle = el('button', 'quiet');
     toggle.type = 'button';
     toggle.id = 'arithmetic';
-    toggle.addEventListener('click', () => { arithmetic = !arithmetic; beneath(); });
+    toggle.addEventListener('click', () => { arithmetic = !arithmetic; drawRows(); });
     const rows = el('div', 'rows');
     const keys = el('span', 'keys');
     const parts = {
