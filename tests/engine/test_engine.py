@@ -182,6 +182,20 @@ def test_redistribute_is_the_run_under_those_settings(engine: LocalEngine) -> No
         assert step.prob == fresh.prob
 
 
+def test_redistribute_rolls_any_dice(engine: LocalEngine) -> None:
+    trace = engine.run(PROMPT, FREE)
+    picked = [engine.redistribute_ids(PROMPT.ids, trace.answer_ids, 4, FREE, u=u) for u in (0.0, 0.4, 0.99)]
+    for step, u in zip(picked, (0.0, 0.4, 0.99), strict=True):
+        assert step.draw.u == u
+        assert step.draw.low <= u < step.draw.high
+    assert len({step.token_id for step in picked}) > 1
+    own = trace.steps[4].draw.u
+    assert engine.redistribute_ids(PROMPT.ids, trace.answer_ids, 4, FREE, u=own).draw == trace.steps[4].draw
+    for u in (1.0, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="u must be in"):
+            engine.redistribute_ids(PROMPT.ids, trace.answer_ids, 4, FREE, u=u)
+
+
 def test_redistribute_brings_dropped_logits_back() -> None:
     with engine_of(fakes.tiny_llama(), logits_pool_mb=1) as engine:
         trace = engine.run(PROMPT, FREE)
