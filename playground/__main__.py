@@ -6,7 +6,9 @@ import argparse
 import contextlib
 import json
 import os
+import secrets
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +17,7 @@ from typing import Any
 
 import playground
 from playground.arguments import Refused, messages_of, params_of, parser
-from playground.terminal import Terminal
+from playground.terminal import Terminal, drop
 from playground.trace import Event, Prompt, Trace, collect, event_record
 
 OK, FAILED, INTERRUPTED = 0, 1, 130
@@ -28,18 +30,23 @@ class Failed(Refused):
     code = FAILED
 
 
+class OutputLost(Failed):
+    """Our output cannot be written any more: a sentence, or none where its reader went away on purpose."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code; see the epilog of the parser."""
+    # Streams closed by >&- or 2>&- are None, which libraries take for "the other one" or trip over.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115  to the end of the program
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     terminal = Terminal(sys.stdout, sys.stderr)
     try:
         options = parser().parse_args(arguments)
         return _show(options, terminal) if options.show else _run(options, terminal)
     except Refused as error:
-        terminal.note(str(error))
+        if str(error):
+            terminal.note(str(error))
         return error.code
-    except BrokenPipeError:
-        _drop_output()
-        return FAILED
     except KeyboardInterrupt:
         terminal.note("interrupted")
         return INTERRUPTED
@@ -51,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     params = params_of(options)
     messages = messages_of(options)
-    if options.save and (Path(options.save).is_dir() or not Path(options.save).absolute().parent.is_dir()):
-        raise Refused(f"--save cannot write {options.save!r}: there is no such folder, or it is one")
+    if options.save:
+        _check_target(options.save)
     from playground.engine.models import LoadError
 
     try:
@@ -66,16 +73,18 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
         except ValueError as error:  # PromptError among them: this model cannot do what was asked
             raise Refused(str(error)) from None
         with _stop_on_interrupt(stream.stop):
-            events, broken = _follow(stream, _writer(options.json, terminal))
+            events, lost = _follow(stream, _writer(options.json, terminal))
     trace = collect(engine.info, params, events)
     finished = trace.finished
-    if not broken:
+    if lost is None:
         terminal.summary(finished, params)
+    elif str(lost):
+        terminal.note(str(lost))
     if options.save:
-        _save(Path(options.save), trace)
-    if finished.reason == "stopped" and not broken:
+        _save(options.save, trace)
+    if finished.reason == "stopped" and lost is None:
         return INTERRUPTED
-    return FAILED if broken or finished.reason in _FAILURES else OK
+    return FAILED if lost is not None or finished.reason in _FAILURES else OK
 
 
 def _prompt(engine: Any, options: argparse.Namespace, messages: Any, terminal: Terminal) -> Prompt:
@@ -88,30 +97,41 @@ def _prompt(engine: Any, options: argparse.Namespace, messages: Any, terminal: T
     return engine.chat(messages, thinking=options.thinking, continue_last=options.continue_last)
 
 
-def _follow(stream: Any, write: Callable[[Event], None]) -> tuple[list[Event], bool]:
-    """All events of a run, written as they come; and whether the reader of our output went away meanwhile.
+def _follow(stream: Any, write: Callable[[Event], None]) -> tuple[list[Event], OutputLost | None]:
+    """All events of a run, written as they come; and why that was not possible to the end.
 
     Then the run is stopped, and what was made by then still counts.
     """
     events: list[Event] = []
-    broken = False
+    lost: OutputLost | None = None
     for event in stream:
         events.append(event)
-        if not broken:
+        if lost is None:
             try:
                 write(event)
-            except BrokenPipeError:
-                broken = True
+            except OutputLost as error:
+                lost = error
                 stream.stop()
-                _drop_output()
-    return events, broken
+    return events, lost
 
 
 def _writer(as_json: bool, terminal: Terminal) -> Callable[[Event], None]:
-    def write_line(event: Event) -> None:
-        print(json.dumps(event_record(event), allow_nan=False), flush=True)
+    """What writes an event to standard output. Raises OutputLost."""
 
-    return write_line if as_json else terminal.show
+    def write(event: Event) -> None:
+        try:
+            if as_json:
+                print(json.dumps(event_record(event), allow_nan=False), flush=True)
+            else:
+                terminal.show(event)
+        except BrokenPipeError:
+            drop(sys.stdout)
+            raise OutputLost from None
+        except OSError as error:
+            drop(sys.stdout)
+            raise OutputLost(f"the answer could not be printed: {error.strerror}") from None
+
+    return write
 
 
 @contextlib.contextmanager
@@ -132,20 +152,60 @@ def _stop_on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _drop_output() -> None:
-    """Nobody reads our output: what is still to be flushed at exit must not fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _save(path: Path, trace: Trace) -> None:
-    """Written beside, then renamed, so that an earlier file is whole or replaced."""
-    beside = path.with_name(path.name + ".part")
+def _check_target(name: str) -> None:
+    """What is known before a run of why it could not be saved as `name`. Raises Refused."""
     try:
-        beside.write_text(trace.to_json(), "utf-8")
-        beside.replace(path)
+        status = _status(name)
+        if status is None and not Path(os.path.realpath(name)).parent.is_dir():
+            raise Refused(f"--save cannot write {name!r}: there is no such folder")
+        if status is not None and stat.S_ISDIR(status.st_mode):
+            raise Refused(f"--save cannot write {name!r}: it is a folder")
+    except (OSError, ValueError) as error:  # too long a name, a character that no name may have, …
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise Refused(f"--save cannot write {name!r}: {reason}") from None
+
+
+def _status(name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name)
+    except FileNotFoundError:
+        return None
+
+
+def _save(name: str, trace: Trace) -> None:
+    """Raises Failed."""
+    try:
+        status = _status(name)
+        if status is not None and (descriptor := _own(status)) is not None:
+            with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
+                file.write(trace.to_json() + "\n")
+        elif status is None or stat.S_ISREG(status.st_mode):
+            _replace(Path(os.path.realpath(name)), trace.to_json())
+        else:  # a pipe or a device, which must stay one
+            Path(name).write_text(trace.to_json(), "utf-8")
     except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise Failed(f"the trace could not be saved as {str(path)!r}: {error.strerror}") from None
+        raise Failed(f"the trace could not be saved as {name!r}: {error.strerror}") from None
+
+
+def _own(status: os.stat_result) -> int | None:
+    """The descriptor of our own output, if that is the file: in /dev/stdout the trace follows the answer."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # a stream within Python has no descriptor
+            if os.path.samestat(status, os.fstat(stream.fileno())):
+                return stream.fileno()
+    return None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Written beside, then renamed, so that an earlier file is whole or replaced."""
+    beside = path.with_name(f".{secrets.token_hex(8)}.part")  # however long the name of `path` is
+    try:
+        with beside.open("x", encoding="utf-8") as file:
+            file.write(text)
+        beside.replace(path)
+    finally:
+        with contextlib.suppress(OSError):  # renamed by now, or never made: nothing to remove
+            beside.unlink()
 
 
 def _show(options: argparse.Namespace, terminal: Terminal) -> int:

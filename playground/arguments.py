@@ -141,7 +141,7 @@ def messages_of(options: argparse.Namespace) -> Any:
     """The messages to render, or with --raw the text to go on from. Raises Refused."""
     text = options.prompt
     if text == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        text = _read_input()
     if options.raw:
         if options.messages or options.system is not None or options.thinking is not None:
             raise Refused("--raw takes a text alone: leave --messages, --system and --thinking out")
@@ -154,6 +154,15 @@ def messages_of(options: argparse.Namespace) -> Any:
     if options.system is not None:
         messages = [{"role": "system", "content": options.system}, *messages]
     return messages if text is None else [*messages, {"role": "user", "content": text}]
+
+
+def _read_input() -> str:
+    if sys.stdin is None:  # started with <&-
+        raise Refused("the prompt - cannot be read: standard input is closed")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise Refused(f"the prompt - cannot be read from standard input: {error.strerror}") from None
 
 
 def _read_messages(name: str) -> list[Any]:

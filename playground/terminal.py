@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from typing import TextIO
 
@@ -29,19 +31,34 @@ def safe_text(text: str) -> str:
     return _UNSAFE.sub(lambda found: visible_text(found.group()), text)
 
 
+def drop(stream: TextIO) -> None:
+    """What could not be written to `stream`, and what still comes, goes nowhere: no failure at exit."""
+    with contextlib.suppress(OSError):  # a stream within Python has no number, and needs none of this
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, stream.fileno())
+        finally:
+            os.close(nowhere)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # rich would end the program here, and nothing would be saved
+
+
 class Terminal:
     """Writes the text of an answer to `out` as it comes, and everything about it to `notes`.
 
-    Colours only where `out` is a terminal that has them and NO_COLOR is not set. Raises BrokenPipeError when
-    nobody reads any more.
+    Colours only where `out` is a terminal that has them and NO_COLOR is not set. Raises OSError when the text
+    cannot be written, such as BrokenPipeError when nobody reads any more; notes are then just lost.
     """
 
     def __init__(self, out: TextIO, notes: TextIO) -> None:
         for stream in (out, notes):
             if hasattr(stream, "reconfigure"):  # what the encoding lacks is spelled out
                 stream.reconfigure(errors="backslashreplace")
-        self._out = Console(file=out, highlight=False)
-        self._notes = Console(file=notes, highlight=False)
+        self._out = _Console(file=out, highlight=False)
+        self._notes = notes
         self._coloured = (
             self._out.is_terminal and not self._out.no_color and self._out.color_system is not None
         )
@@ -55,14 +72,18 @@ class Terminal:
             if self._coloured:
                 self._legend()
         elif isinstance(event, Finished):
-            self._write(event.text.removeprefix(self._shown), "")
+            if event.text.startswith(self._shown):  # a trace from elsewhere may contradict its own steps
+                self._write(event.text.removeprefix(self._shown), "")
             self._out.out("")
         else:
             self._write(event.text, style_of(event.prob))
 
     def note(self, text: str) -> None:
         """One line about the run."""
-        self._notes.out(safe_text(text).replace("\n", "⏎"))
+        try:
+            print(safe_text(text).replace("\n", "⏎"), file=self._notes, flush=True)
+        except OSError:
+            drop(self._notes)
 
     def summary(self, finished: Finished, params: SamplingParams) -> None:
         """One line: how much, how fast, the seed that brings it back, and why it ended."""

@@ -108,3 +108,21 @@ def test_standard_input_may_be_the_prompt(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("sys.stdin", Stdin)
     assert read("-")[0] == [{"role": "user", "content": "é\n\ufffd"}]
+
+
+class Unreadable:
+    class buffer:
+        @staticmethod
+        def read() -> bytes:
+            raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    ("stdin", "words"), [(None, "standard input is closed"), (Unreadable, "Input/output error")]
+)
+def test_s7_standard_input_that_cannot_be_read_is_refused(
+    stdin: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", stdin)
+    with pytest.raises(Refused, match=words):
+        read("-")

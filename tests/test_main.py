@@ -196,6 +196,9 @@ def test_stop_strings_are_literal_unless_escapes_are_asked_for(serve: Engines, c
         (["--messages", "numbers.json"], "message 1 must be an object"),
         (["a", "--save", "no/such/folder.json"], "--save cannot write"),
         (["a", "--save", "."], "--save cannot write"),
+        (["a", "--save", "n" * 300], "--save cannot write"),
+        (["a", "--save", "a\0b"], "--save cannot write 'a\\x00b': "),
+        (["a", "--save", "loop.json"], "--save cannot write 'loop.json': "),
         (["--show", "nowhere.json"], "--show cannot read 'nowhere.json': No such file"),
         (["--show", "object.json"], "--show cannot read 'object.json': "),
         (["--show", "binary.json"], "--show cannot read 'binary.json': "),
@@ -223,6 +226,7 @@ def test_a_bad_argument_is_one_sentence_and_code_2(
     }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_bytes(content)
+    (tmp_path / "loop.json").symlink_to("loop.json")
     assert words in refused(capsys, *options)
 
 
@@ -287,7 +291,7 @@ def test_a_trace_that_cannot_be_saved_leaves_the_answer_and_code_1(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "replace", full)
     assert main([*RAW, "--save", str(tmp_path / "run.json")]) == 1
     printed = capsys.readouterr()
     assert printed.out == "Hi!\n"
@@ -309,9 +313,9 @@ sys.exit(main())
 """
 
 
-def start(*options: str) -> subprocess.Popen[str]:
+def start(*options: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", SLOW, "--raw", "abc", *options]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True)
 
 
 def test_ctrl_c_stops_the_run_and_keeps_what_was_made(tmp_path: Path) -> None:
@@ -330,14 +334,101 @@ def test_ctrl_c_stops_the_run_and_keeps_what_was_made(tmp_path: Path) -> None:
     assert len(saved.steps) == len(lines) - 2
 
 
-def test_a_reader_that_goes_away_ends_the_run_quietly() -> None:
-    with start() as process:
+def test_a_reader_that_goes_away_ends_the_run_quietly(tmp_path: Path) -> None:
+    with start("--save", str(tmp_path / "run.json")) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.read(2) == "xx"
         process.stdout.close()
         assert process.wait(timeout=60) == 1
         assert process.stderr.read() == ""
+    assert Trace.from_json((tmp_path / "run.json").read_text()).finished.reason == "stopped"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_s6_output_that_cannot_be_written_ends_the_run_and_saves_it(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        process = start("--save", str(tmp_path / "run.json"), stdout=full)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors == "the answer could not be printed: No space left on device\n"
+    assert Trace.from_json((tmp_path / "run.json").read_text()).finished.reason == "stopped"
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """A line of the shell in which "$@" is the command line; only what needs no torch is quick."""
+    command = ["sh", "-c", line, "sh", sys.executable, "-m", "playground"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_s7_standard_streams_may_be_closed_or_full(serve: Engines, tmp_path: Path) -> None:
+    serve(ANSWER)
+    path = tmp_path / "run.json"
+    assert main([*RAW, "--save", str(path)]) == 0
+    done = shell('"$@" - <&-')
+    assert done.returncode == 2
+    assert done.stderr == "the prompt - cannot be read: standard input is closed\n"
+    for notes in ("2>&-", "2>/dev/full"):
+        done = shell(f"\"$@\" --show '{path}' --json {notes}")
+        assert [line["event"] for line in records(done.stdout)] == ["prompt", *["token"] * 4, "end"]
+        assert (done.returncode, done.stderr) == (0, "")
+    done = shell(f"\"$@\" --show '{path}' >&-")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("4 tokens")
+    done = shell(f"\"$@\" --show '{path}' --json >/dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "the answer could not be printed: No space left on device\n"
+
+
+# --- where a trace is saved -------------------------------------------------------------------------------
+
+
+def test_s4_a_link_stays_and_what_it_names_is_replaced(serve: Engines, tmp_path: Path) -> None:
+    serve(ANSWER)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "old.json").write_text("old")
+    for name in ("old.json", "new.json"):
+        link = tmp_path / name
+        link.symlink_to(Path("real", name))
+        assert main([*RAW, "--save", str(link)]) == 0
+        assert link.is_symlink()
+        assert Trace.from_json((tmp_path / "real" / name).read_text()).text == "Hi!"
+    assert sorted(os.listdir(tmp_path / "real")) == ["new.json", "old.json"]
+
+
+def test_s4_a_pipe_stays_one(serve: Engines, tmp_path: Path) -> None:
+    serve(ANSWER)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert main([*RAW, "--save", str(pipe)]) == 0
+        read, _ = reader.communicate(timeout=60)
+    assert Trace.from_json(read).text == "Hi!"
+    assert pipe.is_fifo()
+    link = tmp_path / "null"  # a device, which a mistake must not cost
+    link.symlink_to(os.devnull)
+    assert main([*RAW, "--save", str(link)]) == 0
+    assert link.is_symlink()
+    assert Path(os.devnull).is_char_device()
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+def test_s4_in_standard_output_the_trace_follows_the_answer(tmp_path: Path) -> None:
+    with open(tmp_path / "out", "w") as out:
+        process = start("--max-tokens", "2", "--save", "/dev/stdout", stdout=out)
+        process.communicate(timeout=60)
+    answer, saved = (tmp_path / "out").read_text().split("\n", 1)
+    assert answer == "xx"
+    assert Trace.from_json(saved).text == "xx"
+
+
+def test_s5_a_long_name_is_as_good_as_any(serve: Engines, capsys: Any, tmp_path: Path) -> None:
+    serve(ANSWER)
+    path = tmp_path / ("n" * 253)
+    assert main([*RAW, "--save", str(path)]) == 0
+    assert Trace.from_json(path.read_text()).text == "Hi!"
+    assert os.listdir(tmp_path) == [path.name]
 
 
 @pytest.mark.model

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
 import pytest
 
-from playground.terminal import BANDS, safe_text, style_of
+from playground.terminal import BANDS, Terminal, safe_text, style_of
+from playground.trace import Finished
 
 
 @pytest.mark.parametrize(
@@ -27,3 +33,28 @@ def test_b38_what_could_steer_a_terminal_is_shown_as_a_sign(text: str, shown: st
 )
 def test_every_probability_has_its_band(prob: float, name: str) -> None:
     assert style_of(prob) == {title: style for _, title, style in BANDS}[name]
+
+
+@pytest.mark.parametrize(
+    ("finished", "shown"),
+    [("say STO", "say STO\n"), ("say ", "say \n"), ("something else", "say \n"), ("sa", "say \n")],
+)
+def test_s10_the_end_adds_only_what_goes_on_from_the_steps(finished: str, shown: str) -> None:
+    out = io.StringIO()
+    terminal = Terminal(out, io.StringIO())
+    for text in ("sa", "y "):
+        step: Any = SimpleNamespace(text=text, prob=0.5)
+        terminal.show(step)
+    end: Any = Mock(Finished, text=finished)
+    terminal.show(end)
+    assert out.getvalue() == shown
+
+
+def test_s6_notes_that_cannot_be_written_are_lost() -> None:
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    out = io.StringIO()
+    Terminal(out, Full()).note("a note")
+    assert out.getvalue() == ""

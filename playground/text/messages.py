@@ -10,6 +10,7 @@ from playground.text.surrogates import count_surrogates, replace_surrogates
 MOST_MESSAGES = 10_000
 LONGEST_TEXT = 2_000_000  # characters, in all messages together and in a prompt
 _DEEPEST = 30  # levels of lists and objects in a field such as tool_calls
+_LARGEST = 10**308  # about where floats end; Python writes no number of thousands of digits
 
 
 class PromptError(ValueError):
@@ -46,6 +47,8 @@ class _Copy:
                 raise PromptError(f"message {number} needs a {field} that is a text")
         if not message["role"]:
             raise PromptError(f"message {number} needs a role, such as user")
+        if not all(isinstance(key, str) for key in message):
+            raise PromptError(f"message {number} has a field whose name is not a text")
         return {
             self.text(key): self.value(number, item, 0) for key, item in message.items() if item is not None
         }
@@ -53,6 +56,8 @@ class _Copy:
     def value(self, number: int, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, int) and abs(value) >= _LARGEST:
+            raise PromptError(f"message {number} holds a number of more than 308 digits")
         if value is None or isinstance(value, bool | int | float):
             self.count(1)
             return value
