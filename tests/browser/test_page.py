@@ -350,3 +350,15 @@ def test_a_newer_run_takes_over_and_late_messages_of_the_older_are_dropped(visit
     shown = page.page.evaluate("[...document.querySelectorAll('.lane .token')].map((c) => +c.dataset.index)")
     assert shown == list(range(len(shown)))
     assert "Paris" in page.text(".prompt-strip")
+
+
+def test_the_old_runs_end_does_not_answer_for_the_new_one(visit: Open) -> None:
+    page = visit()
+    page.run()
+    page.page.evaluate("document.querySelector('#generate button, button#generate').click()")
+    assert page.page.locator(".lane[data-finished]").count() == 0
+    page.page.wait_for_selector(".lane[data-finished=end_token]")
+    page.type("prompt", "")
+    page.generate()  # refused: the old run stays, with its end
+    page.page.wait_for_selector(".status[data-state=error]")
+    page.page.wait_for_selector(".lane[data-finished=end_token]")

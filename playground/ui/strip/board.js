@@ -59,6 +59,7 @@ function startBoard(element, props, watch, trigger, server) {
       document.documentElement.dataset.run = busy ? 'busy' : 'idle';
       find('.status').dataset.state = state;
       find('.status .words').textContent = state === 'writing' ? '' : text;
+      if (run && !busy) markEnds(run.lanes); // a run that did not begin leaves the old one as it was
       if (run) draw();
       if (state === 'waiting' || state === 'loading' || state === 'error') find('.status').scrollIntoView({ block: 'nearest' });
     },
@@ -270,6 +271,9 @@ function startBoard(element, props, watch, trigger, server) {
   chooser.addEventListener('change', paintAll);
   find('.close').addEventListener('click', () => inspector.classList.remove('open'));
   find('.copy').addEventListener('click', () => copyText(run ? run.lanes[0].plain.data : '', find('.copy')));
+  document.addEventListener('click', (event) => {
+    if (run && event.target.closest?.('#generate')) unmarkEnds(run.lanes);
+  }, true);
   document.addEventListener('keydown', (event) => {
     const writing = event.target.closest?.('#prompt, #system');
     if (writing && event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {

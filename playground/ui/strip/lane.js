@@ -90,3 +90,12 @@ function endLane(lane, op) {
   if (op.text !== undefined) lane.plain.data = op.text;
   else if (op.reason === 'stopped') lane.plain.data = everything(lane.steps); // with what was still held back
 }
+
+// Whoever presses Generate waits for the end of the new run: the old one's mark must not answer for it.
+function unmarkEnds(lanes) {
+  for (const lane of lanes) delete lane.element.dataset.finished;
+}
+
+function markEnds(lanes) {
+  for (const lane of lanes) if (lane.end) lane.element.dataset.finished = lane.end.reason;
+}
