@@ -163,7 +163,7 @@ def test_step_makes_one_token_and_waits(visit: Open, server: Running) -> None:
     page.page.wait_for_selector(".lane[data-finished=end_token]")
     whole = ids(page)
     assert whole[:3] == stepped
-    assert page.page.locator("#play").is_disabled()
+    page.page.wait_for_selector("#play:disabled")
     page.run()
     assert ids(page) == whole
     page.type("prompt", "Something else")

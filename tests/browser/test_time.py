@@ -156,6 +156,7 @@ def test_the_loop_as_a_table_is_made_when_opened(visit: Open) -> None:
     assert page.page.locator(".loop tbody tr").count() == 0
     page.page.locator(".loop summary").click()
     rows = page.page.locator(".loop tbody tr")
+    rows.nth(page.count() - 1).wait_for()
     assert rows.count() == page.count()
     first = rows.nth(0).inner_text().split()
     prompt = page.page.locator(".token.prompt").count()
@@ -164,7 +165,9 @@ def test_the_loop_as_a_table_is_made_when_opened(visit: Open) -> None:
     rows.nth(5).locator("button").click()
     assert selected(page) == 5
     page.run()
-    assert rows.count() == page.count()
+    page.page.wait_for_function(
+        "(count) => document.querySelectorAll('.loop tbody tr').length === count", arg=page.count()
+    )
 
 
 def test_a_long_answer_stands_in_blocks(visit: Open) -> None:
