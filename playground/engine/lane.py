@@ -60,6 +60,7 @@ class Lane:
         self._stream = TextStream(self.vocabulary)
         self._stops = StopFilter(self.request.params.stop)
         self._text: list[str] = []
+        self._incomplete = b""  # bytes at the very end that never became a character
         self._token_times: list[float] = []
 
     # -- reading ----------------------------------------------------------------------------------
@@ -72,8 +73,8 @@ class Lane:
     def first_missing_row(self) -> int:
         """The first position whose logits some step needs and nobody has; len(ids) if there is none."""
         key = IdsKey(self.request.prompt.ids)
+        made = max(self.request.known, len(self.request.recorded))  # steps that need no row
         for index in range(len(self.request.forced) + 1):
-            made = max(self.request.known, len(self.request.recorded))
             if index >= made and self.pool.get(key.key) is None:
                 return len(self.prompt_ids) + index - 1
             if index < len(self.request.forced):
@@ -219,8 +220,6 @@ class Lane:
         """End of the run: text that was held back, and bytes that never became a character."""
         self._incomplete = self._stream.pending
         return self._stops.flush() + self._stream.flush()  # no stop string is looked for in U+FFFD signs
-
-    _incomplete = b""
 
     # -- ending -----------------------------------------------------------------------------------
 
