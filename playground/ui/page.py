@@ -14,7 +14,7 @@ from playground.ui.controls import FIELDS, FILTERS, form_of, make_controls
 from playground.ui.examples import as_json
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
 from playground.ui.look import looker
-from playground.ui.parts import Board, Header, styles
+from playground.ui.parts import Board, Header, library, styles
 from playground.ui.presets import PRESETS
 from playground.ui.run import Server, generate, go_on
 from playground.ui.stream import Outbox, Session, messages
@@ -51,7 +51,7 @@ def launch_options() -> dict[str, Any]:
     """How the page wants to be launched."""
     return {
         "theme": theme(),
-        "head": f"<style>{styles()}</style>",
+        "head": f"<style>{styles()}</style><script>{library()}</script>",
         "footer_links": ["api"],
         "run_history": False,
         "ssr_mode": False,

@@ -1,11 +1,13 @@
-"""The two components of our own: the header and the board.
+"""The components of our own: the header and the board.
 
-Both are static templates that never mention the value, filled by JavaScript: text of a model or a person
-reaches the page as text nodes only. The scripts are small files under strip/, joined here.
+They are static templates that never mention the value, filled by JavaScript: text of a model or a person
+reaches the page as text nodes only. The scripts are small files under strip/, joined here into one library
+that the page's head holds once for all components.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +56,19 @@ VIEWS = (
     "edit",
     "hand",
     "board",
+    "header",
 )
 
 
 def script(*names: str) -> str:
     return "\n".join((STRIP / f"{name}.js").read_text(encoding="utf-8") for name in names)
+
+
+def library() -> str:
+    """All our JavaScript. Its functions see each other and nobody else sees them but by their starters."""
+    starters = ", ".join(f"start{name}" for name in ("Board", "Header"))
+    parts = (plots_script(), script(*PURE, *VIEWS), f"return {{ {starters} }};")
+    return "window.tokenPlaygroundParts = (() => {\n" + "\n".join(parts) + "\n})();"
 
 
 def styles() -> str:
@@ -68,12 +78,19 @@ def styles() -> str:
 
 
 class _Part(gr.HTML):
-    """A component whose value is a JSON string that its own JavaScript reads."""
+    """A component whose value is a JSON string that its own JavaScript reads.
 
-    def __init__(self, template: str, javascript: str, **kwargs: Any) -> None:
+    `template`: its HTML under strip/. `events`: what it may trigger in Python; Gradio knows an event by its
+    name in quotes in the script.
+    """
+
+    def __init__(self, template: str, events: Sequence[str], **kwargs: Any) -> None:
+        send = ", ".join(f"{event}: (data) => trigger('{event}', data)" for event in events)
+        start = f"window.tokenPlaygroundParts.start{template.capitalize()}"
         super().__init__(
             html_template=(STRIP / f"{template}.html").read_text(encoding="utf-8"),
-            js_on_load=javascript,
+            js_on_load=f"const send = {{ {send} }};\n"
+            f"{start}(element, props, watch, (event, data) => send[event](data), server);",
             apply_default_css=False,
             **kwargs,
         )
@@ -92,14 +109,11 @@ class Board(_Part):
     """Prompt strip, answer strip, popover, plain text, meters and inspector."""
 
     def __init__(self, **kwargs: Any) -> None:
-        start = "\nstartBoard(element, props, watch, trigger, server);"
-        javascript = plots_script() + "\n" + script(*PURE, *VIEWS) + start
-        super().__init__("board", javascript, **kwargs)
+        super().__init__("board", ("go", "hold"), **kwargs)
 
 
 class Header(_Part):
     """Name of the page, the model and its state, light or dark."""
 
     def __init__(self, **kwargs: Any) -> None:
-        javascript = script("dom", "header") + "\nstartHeader(element, props, watch, trigger, server);"
-        super().__init__("header", javascript, **kwargs)
+        super().__init__("header", ("choose",), **kwargs)
