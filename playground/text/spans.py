@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from playground.text.encode import Encoded, Span
 from playground.text.tokens import Vocabulary
-from playground.trace import Prompt, PromptToken, Segment
+from playground.trace import PromptToken, Segment
 
 
 def prompt_tokens(
@@ -42,12 +42,6 @@ def prompt_tokens(
         )
     )
     return made, 0 if exact else _lost(vocabulary, text, encoded, b"".join(data))
-
-
-def is_mixed(prompt: Prompt, token: PromptToken) -> bool:
-    """Whether the token has characters of more than one segment."""
-    segment = prompt.segments[token.segment]
-    return token.start < segment.start or token.end > segment.end
 
 
 def _byte_borders(text: str) -> Sequence[int]:

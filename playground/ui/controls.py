@@ -63,7 +63,7 @@ RARE = (
 PACES = [("full speed", 0), ("5 tokens/s", 5), ("1/s", 1)]  # full speed is 0
 NUMBERS = (*(each.name for each in (*FILTERS, *PENALTIES, *RARE)), "max_tokens")
 WHOLE = {"top_k", "max_tokens", "min_tokens"}  # what Gradio's sliders send as a float
-TEXTS = ("system", "prompt", "seed", "stops", "watched", "banned", "history")
+TEXTS = ("system", "prompt", "seed", "stops", "watched", "banned", "biases", "history")
 FIELDS = ("mode", "ignore_eos", "thinking", *TEXTS, *NUMBERS)  # in the order in which the page sends them
 
 
@@ -144,10 +144,15 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
                 lines=2, max_lines=6, elem_id="stop-strings",
             )  # fmt: skip
             made |= _sliders(PENALTIES)
-        with gr.Accordion("Bans, typical-p and length", open=False, elem_id="rare"):
+        with gr.Accordion("Bans, biases, typical-p and length", open=False, elem_id="rare"):
             made["banned"] = gr.Textbox(
                 label="Banned tokens", info="One a line, each a single token: “ Paris” with its space.",
                 lines=2, max_lines=6, elem_id="banned",
+            )  # fmt: skip
+            made["biases"] = gr.Textbox(
+                label="Logit bias", placeholder=" Paris = -5",
+                info="One a line: a single token, or its id as #123, = and what is added to its logit.",
+                lines=2, max_lines=6, elem_id="biases",
             )  # fmt: skip
             made |= _sliders(RARE)
             made["ignore_eos"] = gr.Checkbox(

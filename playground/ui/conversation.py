@@ -1,9 +1,11 @@
-"""A conversation as the page sends it back, thinking, and texts to be watched or banned."""
+"""A conversation as the page sends it back, thinking, and texts to be watched, banned or biased."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from playground.text.templates import own_template
@@ -11,6 +13,8 @@ from playground.ui.host import Engine
 
 MOST_TURNS = 500
 MOST_WATCHED = 8
+MOST_BIASED = 300
+LARGEST_BIAS = 100.0  # on the page: odds change by e^100, which is as good as certain or impossible
 _ROLES = ("system", "user", "assistant")
 
 
@@ -61,13 +65,59 @@ def watched_tokens(engine: Engine, texts: Sequence[str]) -> list[dict[str, Any]]
 
 def banned_ids(engine: Engine, texts: Sequence[str]) -> tuple[int, ...]:
     """The token of each text. Raises ValueError for a text of several: to ban its first would be too much."""
-    ids = []
-    for text in texts:
-        made = engine.vocabulary.encode(text)
-        if len(made) != 1:
-            raise ValueError(
-                f"Only single tokens can be banned, and {text!r:.80} is {len(made)}: "
-                "mind the space before a word."
-            )
-        ids += made
-    return tuple(dict.fromkeys(ids))
+    return tuple(dict.fromkeys(_single_token(engine, text, "banned") for text in texts))
+
+
+@dataclass(frozen=True)
+class Bias:
+    """One line of the bias box: what is added to the logit of the token it names."""
+
+    line: str
+    token: str  # a text that is a single token, or an id as #123
+    value: float
+
+
+def read_biases(lines: Sequence[str]) -> tuple[Bias, ...]:
+    """Lines such as " Paris = -5": the spaces before the equals sign but one belong to the token.
+
+    The last equals sign counts, so that one can be biased too. Raises ValueError, naming the line.
+    """
+    if len(lines) > MOST_BIASED:
+        raise ValueError(f"At most {MOST_BIASED} tokens can be biased at once, got {len(lines)}.")
+    return tuple(_read_bias(line) for line in lines)
+
+
+def _read_bias(line: str) -> Bias:
+    token, sign, number = line.rpartition("=")
+    token, number = token.removesuffix(" "), number.strip()
+    if not sign or not token or not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", number):
+        raise ValueError(f"A bias is a token, = and a number, such as “ Paris = -5”, got {line!r:.80}.")
+    value = float(number)
+    if abs(value) > LARGEST_BIAS:
+        raise ValueError(f"A bias must be in [-{LARGEST_BIAS:g}, {LARGEST_BIAS:g}], got {line!r:.80}.")
+    return Bias(line, token, value)
+
+
+def bias_by_id(engine: Engine, biases: Sequence[Bias]) -> dict[int, float]:
+    """The bias of each token. Raises ValueError, naming the line, for what is no token or comes twice."""
+    made: dict[int, float] = {}
+    for bias in biases:
+        typed = re.fullmatch("#([0-9]{1,9})", bias.token)
+        token_id = int(typed[1]) if typed else _single_token(engine, bias.token, "biased")
+        if token_id >= engine.vocabulary.size:
+            last = engine.vocabulary.size - 1
+            raise ValueError(f"The ids of this model are 0 to {last}, so {bias.line!r:.80} names no token.")
+        if token_id in made:
+            raise ValueError(f"Token {token_id} has a bias already: {bias.line!r:.80} is one too many.")
+        made[token_id] = bias.value
+    return made
+
+
+def _single_token(engine: Engine, text: str, what: str) -> int:
+    made = engine.vocabulary.encode(text)
+    if len(made) != 1:
+        raise ValueError(
+            f"Only single tokens can be {what}, and {text!r:.80} is {len(made)}: "
+            "mind the space before a word."
+        )
+    return made[0]

@@ -22,9 +22,12 @@ from playground.ui.branch import (
     typed_ids,
 )
 from playground.ui.conversation import (
+    Bias,
     banned_ids,
+    bias_by_id,
     has_thinking_switch,
     messages_of,
+    read_biases,
     read_history,
     watched_tokens,
 )
@@ -81,6 +84,7 @@ class Form:
     params: SamplingParams
     watched: tuple[str, ...] = ()  # texts whose first token is followed at every step
     banned: tuple[str, ...] = ()  # texts whose token may not be picked
+    biases: tuple[Bias, ...] = ()  # what is added to the logits of some tokens
     thinking: bool | None = None  # for templates that have the switch
 
 
@@ -95,8 +99,8 @@ def read_form(
     """Checks what came from the page. Raises ValueError in a sentence.
 
     Of `texts`, `seed` is one since JavaScript's numbers end at 2^53, and `stops` has one stop string a line,
-    taken literally; so have `watched` and `banned`. `history` has the messages of the turns before, as JSON.
-    `system` may be empty. `numbers` are fields of SamplingParams.
+    taken literally; so have `watched`, `banned` and `biases`. `history` has the messages of the turns before,
+    as JSON. `system` may be empty. `numbers` are fields of SamplingParams.
     """
     system, prompt, seed, stops = (texts[name] or "" for name in ("system", "prompt", "seed", "stops"))
     for name, text in (("system message", system), ("prompt", prompt), ("stop box", stops)):
@@ -119,7 +123,8 @@ def read_form(
     )
     history = read_history(texts.get("history"))
     said = prompt if mode == "raw" else messages_of(history, system, prompt)
-    return Form(said, params, watched, banned, thinking)
+    biases = read_biases(_lines(texts.get("biases")))
+    return Form(said, params, watched, banned, biases, thinking)
 
 
 def _lines(text: str | None) -> tuple[str, ...]:
@@ -171,7 +176,8 @@ async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, tr
     recorder = outbox.recorder = Recorder(
         visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special
     )
-    params = replace(params, banned=banned_ids(engine, form.banned))
+    banned, bias = banned_ids(engine, form.banned), bias_by_id(engine, form.biases)
+    params = replace(params, banned=banned, logit_bias=bias)
     watched = watched_tokens(engine, form.watched)
     plan, opening = await _plan(server, engine, recorder, form, params, order)
     plan = replace(plan, watched=tuple(each["id"] for each in watched))

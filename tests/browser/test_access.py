@@ -51,7 +51,7 @@ def test_axe_finds_nothing_serious(visit: Open, app: Running, server: Running, s
     page.page.wait_for_selector(".turn:nth-child(2)")
     page.page.wait_for_selector(".reply:not([hidden])")
     page.page.get_by_text("Stop strings and penalties").click()
-    page.page.get_by_text("Bans, typical-p and length").click()
+    page.page.get_by_text("Bans, biases, typical-p and length").click()
     page.page.click("#model")
     page.page.wait_for_selector(".offer")
     page.page.wait_for_timeout(400)  # for what slides open

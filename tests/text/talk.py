@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from playground.text.tokens import Vocabulary
-from playground.trace import Prompt
+from playground.trace import Prompt, PromptToken
 from tests.text import families, makers
 
 Messages = list[dict[str, Any]]
@@ -25,6 +25,16 @@ def user(*contents: str) -> Messages:
 
 def parts(prompt: Prompt) -> list[tuple[str, str]]:
     return [(segment.kind, prompt.text[segment.start : segment.end]) for segment in prompt.segments]
+
+
+def over_borders(prompt: Prompt) -> list[PromptToken]:
+    """The tokens that have characters of more than one segment."""
+    return [
+        token
+        for token in prompt.tokens
+        if token.start < prompt.segments[token.segment].start
+        or token.end > prompt.segments[token.segment].end
+    ]
 
 
 def count(vocab: Vocabulary, prompt: Prompt, content: str) -> int:

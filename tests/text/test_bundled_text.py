@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from playground.text.chat import chat_prompt, raw_prompt
-from playground.text.spans import is_mixed
 from playground.text.stops import StopFilter
 from playground.text.tokens import TextStream, Vocabulary
+from tests.text.talk import over_borders
 
 pytestmark = pytest.mark.model
 
@@ -53,7 +53,7 @@ def test_the_whole_is_encoded_not_its_parts(vocab: Vocabulary) -> None:
     prompt = chat_prompt(vocab, [{"role": "system", "content": "x"}, *say("\n\nHello")])
     at = prompt.ids.index(1, 1)
     assert prompt.ids[at : at + 6] == (1, 4093, 1116, 198, 19556, 2)
-    [mixed] = [token for token in prompt.tokens if is_mixed(prompt, token)]
+    [mixed] = over_borders(prompt)
     assert (mixed.token_id, mixed.bytes, prompt.segments[mixed.segment].kind) == (1116, b"\n\n", "template")
 
 

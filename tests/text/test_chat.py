@@ -6,10 +6,9 @@ import pytest
 
 from playground.text import templates
 from playground.text.chat import PromptError, chat_prompt, raw_prompt
-from playground.text.spans import is_mixed
 from playground.text.tokens import Vocabulary
 from tests.text import families, makers
-from tests.text.talk import STRICT, VOCAB, chatting, parts, user
+from tests.text.talk import STRICT, VOCAB, chatting, over_borders, parts, user
 
 
 def test_segments_say_who_wrote_what() -> None:
@@ -64,7 +63,7 @@ def test_the_generation_prompt(family: str, opening: str | None) -> None:
 
 def test_tokens_over_a_border_belong_to_the_larger_part() -> None:
     prompt = chat_prompt(chatting(families.LLAMA2), user("hello"))
-    mixed = [token for token in prompt.tokens if is_mixed(prompt, token)]
+    mixed = over_borders(prompt)
     assert [token.bytes for token in mixed] == [b" hello"]
     assert parts(prompt)[mixed[0].segment] == ("user", "hello")
 

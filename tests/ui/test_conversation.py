@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from playground.text.thought import split_thought
 from playground.trace import SamplingParams
 from playground.ui.controls import FIELDS, form_of
-from playground.ui.conversation import banned_ids, has_thinking_switch, read_history, watched_tokens
+from playground.ui.conversation import (
+    banned_ids,
+    bias_by_id,
+    has_thinking_switch,
+    read_biases,
+    read_history,
+    watched_tokens,
+)
 from playground.ui.run import Form, go_on, read_form
 from playground.ui.stream import Outbox, Transport
 from tests.ui.fake_engine import HOSTILE, FakeEngine
@@ -81,6 +87,34 @@ def test_only_single_tokens_can_be_banned_and_then_never_come() -> None:
     assert engine.seen[-1][1].banned == tuple(engine.vocabulary.encode(" Paris"))
 
 
+def test_biases_are_read_line_by_line_and_reach_the_engine() -> None:
+    engine = FakeEngine()
+    ((paris,), (comma,)) = (engine.vocabulary.encode(text) for text in (" Paris", ","))
+    form = read_form("raw", texts(biases=" Paris = -5\n, =+.5\n\n#9=  100\n= = 2"), NUMBERS)
+    (equals,) = engine.vocabulary.encode("=")
+    asyncio.run(collect(serve(engine), form=form))
+    assert engine.seen[-1][1].logit_bias == {paris: -5.0, comma: 0.5, 9: 100.0, equals: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (" Paris", "A bias is a token"), (" Paris = ", "A bias is a token"), ("= 3", "A bias is a token"),
+        (" Paris = nan", "A bias is a token"), (" Paris = 1e9", "A bias is a token"),
+        (" Paris = ٣", "A bias is a token"), (" Paris = inf", "A bias is a token"),
+        (" Paris = 100.5", r"must be in \[-100, 100\]"), (" Paris = -101", r"must be in \[-100, 100\]"),
+        ("the end = 3", "Only single tokens can be biased"), ("#999999 = 3", "names no token"),
+        (" Paris = 1\n Paris = 2", "has a bias already"), ("x = 1\n" * 301, "At most 300"),
+    ],
+)  # fmt: skip
+def test_a_bad_bias_is_refused_in_a_sentence_that_names_it(lines: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as refused:
+        bias_by_id(FakeEngine(), read_biases([line for line in lines.split("\n") if line]))
+    assert "300" in str(refused.value) or repr(lines.split("\n")[-1])[1:-1].split(" =")[0] in str(
+        refused.value
+    )
+
+
 @pytest.mark.parametrize(
     ("thinks", "asked", "told"), [(True, False, False), (True, True, True), (False, True, None)]
 )
@@ -117,16 +151,26 @@ def test_the_form_is_read_by_the_names_of_its_fields() -> None:
 
 @needs_node
 @pytest.mark.parametrize(
-    ("prompt", "answer"),
+    ("prompt", "answer", "split"),
     [
-        ("", "Paris."), ("", "<think>hm</think>Paris."), ("", "\n<think>hm"), ("…<think>\n", "hm</think> P"),
-        ("…<think>\n", "hm"), ("<think>\n\n</think>\n", "Paris."), ("what is <think>?", "Paris."),
-        ("what is <think>?", "hm</think>Paris."), ("", "é👩<think>no</think>"),
+        ("…assistant\n<think>\n", "a</think>b", ("a", "b", True)),
+        ("…assistant\n<think>\n", "a", ("a", "", False)),
+        ("…assistant\n<think>\n\n</think>\n\n", "b", (None, "b", True)),
+        ("…assistant\n", "b", (None, "b", True)),
+        ("…assistant\n", "<think>a</think>b", ("a", "b", True)),
+        ("…assistant\n", "\n<think>a", ("a", "", False)),
+        ("…assistant\n<think>\nfirst", " then</think>b", (" then", "b", True)),
+        ("what does <think> mean?…assistant\n", "a tag", (None, "a tag", True)),
+        ("…<think>", "a</think>b</think>c", ("a", "b</think>c", True)),
+        ("", "é👩<think>no</think>", (None, "é👩<think>no</think>", True)),
+        ("", "", (None, "", True)),
     ],
-)  # fmt: skip
-def test_the_page_tells_thought_from_answer_as_the_library_does(prompt: str, answer: str) -> None:
+)
+def test_b15_the_page_tells_thought_from_answer(
+    prompt: str, answer: str, split: tuple[str | None, str, bool]
+) -> None:
     made = evaluate("splitThought(prompt, answer)", prompt=prompt, answer=answer)
-    assert (made["thought"], made["answer"], made["finished"]) == split_thought(prompt, answer)
+    assert (made["thought"], made["answer"], made["finished"]) == split
 
 
 @needs_node

@@ -1,5 +1,9 @@
-// Which part of an answer is the thought: as playground/text/thought.py has it. Pure.
+// Thinking templates: which part of an answer is the thought. Pure.
 
+// The opening tag may end the prompt (the template wrote it) or begin the answer. `thought` is null if the model
+// was not thinking: no tag, or one that the prompt has closed already. An opening tag further up may stand in
+// what somebody wrote, unless the answer closes it: then a thought was to be continued. While the closing tag is
+// missing `finished` is false and the answer empty.
 function splitThought(promptText, answerText) {
   const [open, close] = ['<think>', '</think>'];
   const unclosed = promptText.lastIndexOf(open) > promptText.lastIndexOf(close);
