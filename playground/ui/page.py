@@ -1,32 +1,20 @@
-"""The page: controls on the left, the board on the right."""
+"""The page: the header, and below it one tab for each way to look."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Any
 
 import gradio as gr
 
 from playground.ui.api import add_api
-from playground.ui.controls import FIELDS, FILTERS, form_of, make_controls
-from playground.ui.examples import as_json
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
-from playground.ui.look import looker
-from playground.ui.parts import Board, Header, library, styles
-from playground.ui.presets import PRESETS
-from playground.ui.run import Server, generate, go_on
-from playground.ui.stream import Outbox, Session, messages
+from playground.ui.parts import Header, library, styles
+from playground.ui.playground_tab import FREE, playground_tab
+from playground.ui.run import Server
 from playground.ui.theme import theme
 
 TITLE = "Token Playground"
-# The conversation is kept by the page (strip/turns.js), not by the server.
-WITH_HISTORY = f"""(...values) => {{
-    values[{FIELDS.index("history") + 1}] = window.tokenPlayground.history();
-    return values;
-}}"""
-CHOOSE_EXAMPLE = f"(name) => window.tokenPlayground.example(({json.dumps(as_json())})[name])"
 
 
 def build(server: Server, first: str | None = None) -> gr.Blocks:
@@ -35,14 +23,12 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
     `first`: the message whose run the first paint shows.
     """
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as page:
-        header = Header(
-            value=header_json(server.host), server_functions=[menu_reader(server)], elem_id="header"
-        )
-        with gr.Row(elem_id="tab-playground", elem_classes="columns"):
-            with gr.Column(elem_classes="controls", min_width=0):
-                controls = make_controls(server.settings.max_new_tokens)
-            board = Board(value=first, server_functions=[looker(server)], elem_id="board")
-        _wire(server, header, board, controls)
+        _header(server)
+        with gr.Tabs(elem_id="tabs"):
+            with gr.Tab("Playground", elem_id="tab-playground"):
+                playground_tab(server, first)
+            with gr.Tab("Compare", elem_id="tab-compare"):
+                gr.Markdown("soon")
         add_api(server)
     return page
 
@@ -58,68 +44,16 @@ def launch_options() -> dict[str, Any]:
     }
 
 
-def _wire(server: Server, header: Header, board: Board, controls: dict[str, Any]) -> None:
-    session = gr.State(Session())
-    free = {"concurrency_limit": None, "api_visibility": "private", "show_progress": "hidden"}
-
-    async def start(
-        own: Session,
-        *values: Any,
-    ) -> AsyncGenerator[str]:
-        async def work(outbox: Outbox) -> None:
-            await generate(server, outbox, lambda: form_of(values), transport=own.transport)
-
-        async with aclosing(messages(own, work)) as sent:
-            async for message in sent:
-                yield message
-
-    async def go(own: Session, asked: gr.EventData, *values: Any) -> AsyncGenerator[str]:
-        async def work(outbox: Outbox) -> None:
-            await go_on(server, outbox, asked._data, lambda anew: form_of(values, anew=anew), own.transport)
-
-        async with aclosing(messages(own, work)) as sent:
-            async for message in sent:
-                yield message
+def _header(server: Server) -> None:
+    header = Header(value=header_json(server.host), server_functions=[menu_reader(server)], elem_id="header")
 
     async def choose(asked: gr.EventData) -> AsyncGenerator[str]:
         async for shown in choose_model(server, asked._data):
             yield shown
 
-    async def stop(own: Session) -> None:
-        own.stop()
-
-    async def hold(own: Session) -> None:
-        own.pause()
-
-    async def pace(own: Session, tokens_a_second: float | None) -> None:
-        own.transport.pace = float(tokens_a_second or 0)
-
     async def watch() -> AsyncGenerator[str]:
         async for shown in header_states(server.host):
             yield shown
 
-    typed = [controls[name] for name in FIELDS]
-    # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
-    controls["generate"].click(
-        start, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **free
-    )
-    board.go(go, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **free)
-    board.hold(hold, [session], None, trigger_mode="multiple", **free)
-    controls["pace"].input(pace, [session, controls["pace"]], None, trigger_mode="always_last", **free)
-    controls["stop"].click(stop, [session], None, trigger_mode="multiple", **free)
-    gr.on(None, watch, None, header, **free)
-    header.choose(choose, None, header, trigger_mode="multiple", **free)
-
-    names = [each.name for each in FILTERS]
-    sliders = [controls[name] for name in names]
-    values = json.dumps({preset: [numbers[name] for name in names] for preset, numbers in PRESETS.items()})
-    controls["preset"].input(
-        None, controls["preset"], sliders, js=f"(name) => ({values})[name]", show_progress="hidden"
-    )
-    controls["example"].input(
-        None, controls["example"], [controls["mode"], controls["prompt"]], js=CHOOSE_EXAMPLE,
-        show_progress="hidden",
-    )  # fmt: skip
-    controls["prompt"].input(None, None, controls["example"], js="() => null", show_progress="hidden")
-    for slider in sliders:
-        slider.input(None, None, controls["preset"], js="() => null", show_progress="hidden")
+    gr.on(None, watch, None, header, **FREE)
+    header.choose(choose, None, header, trigger_mode="multiple", **FREE)

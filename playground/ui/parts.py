@@ -73,7 +73,7 @@ def library() -> str:
 
 def styles() -> str:
     """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
-    names = ("theme", "page", "header", "board", "time", "talk", "hand", "look")
+    names = ("theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look")
     return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 

@@ -1,0 +1,91 @@
+"""The Playground tab: controls on the left, the board on the right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+import gradio as gr
+
+from playground.ui.controls import FIELDS, FILTERS, form_of, make_controls
+from playground.ui.examples import as_json
+from playground.ui.look import looker
+from playground.ui.parts import Board
+from playground.ui.presets import PRESETS
+from playground.ui.run import Server, generate, go_on
+from playground.ui.stream import Outbox, Session, messages
+
+FREE = {"concurrency_limit": None, "api_visibility": "private", "show_progress": "hidden"}
+# The conversation is kept by the page (strip/turns.js), not by the server.
+WITH_HISTORY = f"""(...values) => {{
+    values[{FIELDS.index("history") + 1}] = window.tokenPlayground.history();
+    return values;
+}}"""
+CHOOSE_EXAMPLE = f"(name) => window.tokenPlayground.example(({json.dumps(as_json())})[name])"
+
+
+def playground_tab(server: Server, first: str | None) -> None:
+    """Lay the tab out where this is called. `first`: the message whose run the first paint shows."""
+    with gr.Row(elem_classes="columns"):
+        with gr.Column(elem_classes="controls", min_width=0):
+            controls = make_controls(server.settings.max_new_tokens)
+        board = Board(value=first, server_functions=[looker(server)], elem_id="board")
+    _wire(server, board, controls)
+
+
+def _wire(server: Server, board: Board, controls: dict[str, Any]) -> None:
+    session = gr.State(Session())
+
+    async def start(
+        own: Session,
+        *values: Any,
+    ) -> AsyncGenerator[str]:
+        async def work(outbox: Outbox) -> None:
+            await generate(server, outbox, lambda: form_of(values), transport=own.transport)
+
+        async with aclosing(messages(own, work)) as sent:
+            async for message in sent:
+                yield message
+
+    async def go(own: Session, asked: gr.EventData, *values: Any) -> AsyncGenerator[str]:
+        async def work(outbox: Outbox) -> None:
+            await go_on(server, outbox, asked._data, lambda anew: form_of(values, anew=anew), own.transport)
+
+        async with aclosing(messages(own, work)) as sent:
+            async for message in sent:
+                yield message
+
+    async def stop(own: Session) -> None:
+        own.stop()
+
+    async def hold(own: Session) -> None:
+        own.pause()
+
+    async def pace(own: Session, tokens_a_second: float | None) -> None:
+        own.transport.pace = float(tokens_a_second or 0)
+
+    typed = [controls[name] for name in FIELDS]
+    # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
+    controls["generate"].click(
+        start, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **FREE
+    )
+    board.go(go, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **FREE)
+    board.hold(hold, [session], None, trigger_mode="multiple", **FREE)
+    controls["pace"].input(pace, [session, controls["pace"]], None, trigger_mode="always_last", **FREE)
+    controls["stop"].click(stop, [session], None, trigger_mode="multiple", **FREE)
+
+    names = [each.name for each in FILTERS]
+    sliders = [controls[name] for name in names]
+    values = json.dumps({preset: [numbers[name] for name in names] for preset, numbers in PRESETS.items()})
+    controls["preset"].input(
+        None, controls["preset"], sliders, js=f"(name) => ({values})[name]", show_progress="hidden"
+    )
+    controls["example"].input(
+        None, controls["example"], [controls["mode"], controls["prompt"]], js=CHOOSE_EXAMPLE,
+        show_progress="hidden",
+    )  # fmt: skip
+    controls["prompt"].input(None, None, controls["example"], js="() => null", show_progress="hidden")
+    for slider in sliders:
+        slider.input(None, None, controls["preset"], js="() => null", show_progress="hidden")
