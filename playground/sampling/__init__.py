@@ -10,6 +10,7 @@ and so the same logits give the same token everywhere.
 
 from playground.sampling.dice import dice
 from playground.sampling.distributions import Decision, Distribution, decide, distribution, forced, row_scores
+from playground.sampling.divergence import kl, lost
 from playground.sampling.row import NanLogits, NoTokenLeft, SamplingError
 from playground.sampling.stages import STAGES
 
@@ -24,5 +25,7 @@ __all__ = [
     "dice",
     "distribution",
     "forced",
+    "kl",
+    "lost",
     "row_scores",
 ]

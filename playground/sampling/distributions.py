@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -81,14 +82,25 @@ class Distribution:
 
     def final_prob(self, ids: Ids) -> Floats:
         """Final probabilities; 0 for cut tokens."""
+        return np.where(self._left(ids), self._row.weights[ids] / self._row.total, 0.0)
+
+    def final_logprob(self, ids: Ids) -> Floats:
+        """Logarithms of the final probabilities in nats, also of those too small for a float64; minus
+        infinity for cut tokens."""
         row = self._row
-        inside = row.scores[ids] > -np.inf
+        below_best = row.scores[ids] - row.scores.max()
+        return np.where(self._left(ids), below_best - np.log(row.total), -np.inf)
+
+    def _left(self, ids: Ids) -> npt.NDArray[np.bool_]:
+        """Which of `ids` are not cut."""
+        row = self._row
+        inside: npt.NDArray[np.bool_] = row.scores[ids] > -np.inf
         if row.cuts:
             (first, first_id), (last, last_id) = row.cuts[-1].first, row.cuts[-1].last
             key = -row.scores[ids]
             inside &= (key > first) | ((key == first) & (ids >= first_id))
             inside &= (key < last) | ((key == last) & (ids <= last_id))
-        return np.where(inside, row.weights[ids] / row.total, 0.0)
+        return inside
 
     def removed(self, token_id: int) -> tuple[str, str] | tuple[None, None]:
         """Which stage cut a token, and why in plain words.
