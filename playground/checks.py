@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playground.trace import Trace
+    from playground.trace import TokenStep, Trace
 
 _SLACK = 1e-6  # of sums of rounded shares
 _SHARE = (-_SLACK, 1 + _SLACK)
@@ -67,6 +67,7 @@ def check_trace(trace: Trace) -> None:
     for index, cut in trace.finished.trimmed:
         if not (0 <= index < len(trace.steps) and 0 <= cut <= len(trace.steps[index].bytes)):
             raise ValueError(f"this trace is broken: {cut!r:.40} bytes cannot be cut from step {index!r:.40}")
+    cuts = dict(trace.finished.trimmed)
     for expected, step in enumerate(trace.steps):
         if step.index != expected:
             raise ValueError(f"this trace is broken: step {expected} has index {step.index}")
@@ -74,8 +75,45 @@ def check_trace(trace: Trace) -> None:
             _check_id(token_id, trace)
         if step.draw.low > step.draw.high or (step.draw.u is None) == (step.draw.method == "sampled"):
             raise ValueError(f"this trace is broken: step {expected} has no possible draw")
-        if step.trimmed > len(step.bytes):
-            raise ValueError(f"this trace is broken: step {expected} is cut by more bytes than it has")
+        if step.trimmed != cuts.get(expected, 0):
+            raise ValueError(
+                f"this trace is broken: step {expected} and the end differ on what is cut from it"
+            )
+        _check_candidates(step)
+    _check_text(trace)
+
+
+def _check_candidates(step: TokenStep) -> None:
+    """What a step lists, and all that it does not list, is the whole distribution; the chosen is listed."""
+    listed = [candidate.token_id for candidate in step.candidates]
+    if step.token_id not in listed:
+        raise ValueError(
+            f"this trace is broken: step {step.index} does not list its own token {step.token_id}"
+        )
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"this trace is broken: step {step.index} lists a token twice")
+    sums = {
+        "raw": math.fsum((step.others_prob, *(candidate.prob for candidate in step.candidates))),
+        "final": math.fsum(
+            (step.others_final_prob, *(candidate.final_prob for candidate in step.candidates))
+        ),
+    }
+    for name, total in sums.items():
+        if abs(total - 1) > _SLACK:
+            raise ValueError(
+                f"this trace is broken: the {name} shares of step {step.index} come to {total:.7g}, not to 1"
+            )
+
+
+def _check_text(trace: Trace) -> None:
+    """The answer is what its bytes say, each run of bytes that is no character as U+FFFD.
+
+    Tokens are decoded one by one when they are made, a control token ending a broken run: a run that it ends
+    is broken in one piece too, since what follows it is text and no continuation byte.
+    """
+    kept = b"".join(step.bytes[: len(step.bytes) - step.trimmed] for step in trace.steps)
+    if kept.decode("utf-8", "replace") != trace.finished.text:
+        raise ValueError("this trace is broken: the bytes of its steps are not those of its answer")
 
 
 def _check_names(trace: Trace) -> None:

@@ -67,18 +67,31 @@ def prompts(draw: st.DrawFn) -> Prompt:
     )
 
 
+def whole(draw: st.DrawFn, parts: int) -> list[float]:
+    """So many shares that are 1 together."""
+    weights = draw(st.lists(st.integers(0, 1000), min_size=parts, max_size=parts))
+    return [weight / sum(weights) for weight in weights] if sum(weights) else [1.0, *[0.0] * (parts - 1)]
+
+
 @st.composite
 def steps(draw: st.DrawFn, index: int = 0) -> TokenStep:
     low, high = sorted([draw(share), draw(share)])
     raw = draw(few_bytes)
+    listed = draw(st.lists(candidates, min_size=1, max_size=3, unique_by=lambda each: each.token_id))
+    *probs, others = whole(draw, len(listed) + 1)
+    *finals, others_final = whole(draw, len(listed) + 1)
+    listed = [
+        replace(each, prob=prob, final_prob=final)
+        for each, prob, final in zip(listed, probs, finals, strict=True)
+    ]
     method = draw(st.sampled_from(["greedy", "sampled", "forced"]))
     rolled = draw(st.floats(0, 1, exclude_max=True)) if method == "sampled" else None
     return TokenStep(
-        lane=draw(count), index=index, position=draw(count), token_id=draw(token_ids), bytes=raw,
+        lane=draw(count), index=index, position=draw(count), token_id=listed[0].token_id, bytes=raw,
         text=draw(text), trimmed=draw(st.integers(0, len(raw))), prob=draw(share), logprob=draw(nats),
         rank=draw(st.integers(1, SIZE)), final_prob=draw(share),
-        candidates=tuple(draw(st.lists(candidates, max_size=2))), others_prob=draw(share),
-        others_final_prob=draw(share), entropy=draw(seconds), final_entropy=draw(seconds), gap=draw(share),
+        candidates=tuple(listed), others_prob=others,
+        others_final_prob=others_final, entropy=draw(seconds), final_entropy=draw(seconds), gap=draw(share),
         stages=tuple(draw(st.lists(stages, max_size=2))), draw=Draw(method, rolled, low, high),
         end_prob=draw(share), queue_s=draw(seconds), forward_s=draw(seconds), sample_s=draw(seconds),
         batch_lanes=draw(count), kv_len=draw(count), kv_bytes=draw(count),
@@ -100,8 +113,9 @@ def traces(draw: st.DrawFn) -> Trace:
     made = tuple(draw(steps(index)) for index in range(draw(st.integers(0, 2))))
     params = SamplingParams(logit_bias={3: -math.inf, 4: 1.5}, stop=("\ud83d", "é"), banned=(1,))
     parent = draw(st.none() | st.builds(Parent, st.just("a1" * 16), count))
-    trimmed = tuple((step.index, draw(st.integers(0, len(step.bytes)))) for step in made)
-    end = replace(draw(ends), trimmed=trimmed)
+    trimmed = tuple((step.index, step.trimmed) for step in made)
+    kept = b"".join(step.bytes[: len(step.bytes) - step.trimmed] for step in made)
+    end = replace(draw(ends), trimmed=trimmed, text=kept.decode(errors="replace"))
     return Trace(1, "0f" * 16, model, draw(prompts()), params, made, end, parent, draw(text))
 
 
@@ -208,6 +222,12 @@ HOSTILE: list[tuple[str, Any]] = [
     ("params.banned", [SIZE]), ("steps.0.draw.u", None), ("steps.0.draw.method", "greedy"),
     ("id", "../../etc/passwd"), ("parent", {"trace": "x", "step": 0}),
     ("parent", 3), ("parent", {}), ("more", 1), ("id", 5),
+    ("steps.0.token_id", 7 + 1), ("steps.0.candidates.0.token_id", 7), ("steps.0.candidates.0.token_id", 6),
+    ("steps.0.candidates.0.prob", 0.99), ("steps.0.candidates.1.prob", 2e-6), ("steps.0.others_prob", 0.1),
+    ("steps.0.candidates.0.final_prob", 0.99), ("steps.0.others_final_prob", 2e-6),
+    ("steps.0.candidates", []), ("steps.0.bytes", "68"), ("steps.0.bytes", "6868"), ("steps.0.trimmed", 1),
+    ("finished.text", "h"), ("finished.text", "hi\ud83d"), ("finished.text", ""),
+    ("finished.trimmed", [[0, 1]]),
 ]  # fmt: skip
 
 

@@ -49,7 +49,18 @@ def read(path: Path = FILE) -> Trace:
             candidate["bytes"], candidate["text"] = words[str(candidate["token_id"])]
             candidate["logprob"] = min(0.0, candidate["logit"] - z)
             candidate["prob"] = math.exp(candidate["logprob"])
+        _make_whole(step, "prob")
+        _make_whole(step, "final_prob")
     return Trace.from_json(json.dumps(value["trace"]))
+
+
+def _make_whole(step: dict[str, Any], name: str) -> None:
+    """Shares of short numbers miss 1 by a little: all are scaled alike."""
+    others = f"others_{name}"
+    total = math.fsum((step[others], *(candidate[name] for candidate in step["candidates"])))
+    step[others] /= total
+    for candidate in step["candidates"]:
+        candidate[name] /= total
 
 
 def _short(value: Any) -> Any:
