@@ -1,4 +1,4 @@
-"""Seats: how many runs go at once, and who waits in which place."""
+"""Seats: how many lanes go at once, and who waits in which place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 
 class Seats:
@@ -18,7 +19,7 @@ class Seats:
     def __init__(self, total: int) -> None:
         self.total = total
         self.taken = 0
-        self._waiting: deque[tuple[asyncio.Event, Callable[[int], None]]] = deque()
+        self._waiting: deque[_Entry] = deque()
 
     @property
     def waiting(self) -> int:
@@ -29,41 +30,54 @@ class Seats:
         return self.total - self.taken
 
     @asynccontextmanager
-    async def seat(self, told: Callable[[int], None] = lambda place: None) -> AsyncIterator[None]:
-        """Hold one seat inside the block. `told` hears the place in the queue (1 = next) when it changes."""
-        if self.free and not self._waiting:
-            self.taken += 1
+    async def seat(
+        self, told: Callable[[int], None] = lambda place: None, count: int = 1
+    ) -> AsyncIterator[None]:
+        """Hold `count` seats inside the block. `told` hears each new place in the queue (1 = next).
+
+        All seats of a visitor come together, and nobody overtakes: whoever needs many waits until so many are
+        free, and those behind wait with them. Raises ValueError, in a sentence, for more than there are.
+        """
+        if count > self.total:
+            raise ValueError(
+                f"This needs {count} lanes at once and this server runs at most {self.total}: take fewer."
+            )
+        if self.free >= count and not self._waiting:
+            self.taken += count
         else:
-            await self._wait(told)
+            await self._wait(_Entry(asyncio.Event(), told, count))
         try:
             yield
         finally:
-            self.taken -= 1
+            self.taken -= count
             self._admit()
 
-    async def _wait(self, told: Callable[[int], None]) -> None:
-        called = asyncio.Event()
-        entry = (called, told)
+    async def _wait(self, entry: _Entry) -> None:
         self._waiting.append(entry)
-        told(len(self._waiting))
+        entry.told(len(self._waiting))
         try:
-            await called.wait()
+            await entry.called.wait()
         except asyncio.CancelledError:
-            if called.is_set():  # the seat came in the moment of leaving: pass it on
-                self.taken -= 1
-                self._admit()
+            if entry.called.is_set():  # the seats came in the moment of leaving: pass them on
+                self.taken -= entry.count
             else:
                 self._waiting.remove(entry)
-                self._tell_places()
+            self._admit()
             raise
 
     def _admit(self) -> None:
-        while self.free and self._waiting:
-            called, _ = self._waiting.popleft()
-            self.taken += 1
-            called.set()
-        self._tell_places()
+        while self._waiting and self.free >= self._waiting[0].count:
+            entry = self._waiting.popleft()
+            self.taken += entry.count
+            entry.called.set()
+        for place, entry in enumerate(self._waiting, 1):
+            entry.told(place)
 
-    def _tell_places(self) -> None:
-        for place, (_, told) in enumerate(self._waiting, 1):
-            told(place)
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """Somebody who waits."""
+
+    called: asyncio.Event
+    told: Callable[[int], None]
+    count: int

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from playground.ui.seats import Seats
 
 
@@ -13,16 +17,16 @@ async def settle() -> None:
 
 
 class Guest:
-    """Somebody who takes a seat and holds it until told to leave."""
+    """Somebody who takes seats and holds them until told to leave."""
 
-    def __init__(self, seats: Seats) -> None:
+    def __init__(self, seats: Seats, count: int = 1) -> None:
         self.places: list[int] = []
         self.seated = False
         self._leave = asyncio.Event()
-        self.task = asyncio.ensure_future(self._visit(seats))
+        self.task = asyncio.ensure_future(self._visit(seats, count))
 
-    async def _visit(self, seats: Seats) -> None:
-        async with seats.seat(self.places.append):
+    async def _visit(self, seats: Seats, count: int) -> None:
+        async with seats.seat(self.places.append, count):
             self.seated = True
             await self._leave.wait()
 
@@ -83,5 +87,91 @@ def test_a_seat_given_to_somebody_who_is_just_leaving_is_passed_on() -> None:
         assert third.seated
         await third.leave()
         assert seats.free == 1
+
+    asyncio.run(story())
+
+
+def test_seats_of_one_visitor_come_together_and_nobody_overtakes() -> None:
+    async def story() -> None:
+        seats = Seats(4)
+        first = Guest(seats, 2)
+        await settle()
+        many, single = Guest(seats, 3), Guest(seats)
+        await settle()
+        assert (many.seated, single.seated) == (False, False)  # one would fit, but would overtake
+        assert (seats.taken, many.places, single.places) == (2, [1], [2])
+        await first.leave()
+        assert (many.seated, single.seated, seats.taken) == (True, True, 4)
+        await many.leave()
+        assert seats.taken == 1
+        await single.leave()
+        assert seats.free == 4
+
+    asyncio.run(story())
+
+
+def test_those_behind_go_on_when_somebody_who_needs_many_leaves_the_queue() -> None:
+    async def story() -> None:
+        seats = Seats(3)
+        first = Guest(seats)
+        await settle()
+        many, single = Guest(seats, 3), Guest(seats, 2)
+        await settle()
+        await many.cancel()
+        assert (many.seated, single.seated, seats.taken) == (False, True, 3)
+        await first.leave()
+        await single.leave()
+        assert seats.free == 3
+
+    asyncio.run(story())
+
+
+def test_seats_given_to_somebody_who_is_just_leaving_are_passed_on_all_together() -> None:
+    async def story() -> None:
+        seats = Seats(3)
+        first = Guest(seats)
+        await settle()
+        many, single = Guest(seats, 3), Guest(seats, 2)
+        await settle()
+        first._leave.set()
+        await asyncio.sleep(0)  # many has been called but has not run yet
+        many.task.cancel()
+        await settle()
+        assert (many.seated, single.seated, seats.taken) == (False, True, 2)
+        await single.leave()
+        assert seats.free == 3
+
+    asyncio.run(story())
+
+
+def test_more_seats_than_there_are_is_refused_in_a_sentence() -> None:
+    async def story() -> None:
+        seats = Seats(4)
+        with pytest.raises(ValueError, match="needs 5 lanes at once and this server runs at most 4"):
+            async with seats.seat(count=5):
+                raise AssertionError("there is no such seat")
+        assert (seats.free, seats.waiting) == (4, 0)
+
+    asyncio.run(story())
+
+
+@given(st.lists(st.tuples(st.sampled_from(["come", "leave", "cancel"]), st.integers(1, 5)), max_size=40))
+def test_whatever_happens_seats_are_neither_lost_nor_given_twice(events: list[tuple[str, int]]) -> None:
+    async def story() -> None:
+        seats, guests = Seats(5), []
+        for event, number in events:
+            if event == "come":
+                guests.append((Guest(seats, number), number))
+            elif guests:
+                guest = guests.pop(number % len(guests))[0]
+                await (guest.leave() if event == "leave" and guest.seated else guest.cancel())
+            await settle()
+            assert seats.taken == sum(count for guest, count in guests if guest.seated) <= seats.total
+            waiting = [count for guest, count in guests if not guest.seated]
+            assert seats.waiting == len(waiting)
+            assert not waiting or seats.free < waiting[0]
+        for guest, _ in guests:
+            await guest.cancel()
+        assert (seats.taken, seats.waiting) == (0, 0)
 
     asyncio.run(story())
