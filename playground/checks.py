@@ -61,7 +61,8 @@ def check_trace(trace: Trace) -> None:
     for segment in prompt.segments:
         if not segment.start <= segment.end <= len(prompt.text):
             raise ValueError("this trace is broken: a segment lies outside the prompt")
-    _check_names(trace)
+    for name in (trace.id, *([trace.parent.trace] if trace.parent else [])):
+        check_name(name, "trace")
     for token_id in (*trace.model.end_ids, *trace.params.banned, *trace.params.logit_bias):
         _check_id(token_id, trace)
     for index, cut in trace.finished.trimmed:
@@ -116,11 +117,10 @@ def _check_text(trace: Trace) -> None:
         raise ValueError("this trace is broken: the bytes of its steps are not those of its answer")
 
 
-def _check_names(trace: Trace) -> None:
+def check_name(name: str, kind: str) -> None:
     """Ids name files and links, so they are nothing but what this program makes: 128 bits in hex."""
-    for name in (trace.id, *([trace.parent.trace] if trace.parent else [])):
-        if not re.fullmatch("[0-9a-f]{32}", name):
-            raise ValueError(f"this trace is broken: {name!r:.60} is no id of a trace")
+    if not re.fullmatch("[0-9a-f]{32}", name):
+        raise ValueError(f"this {kind} is broken: {name!r:.60} is no id of a {kind}")
 
 
 def _check_id(token_id: int, trace: Trace) -> None:

@@ -9,6 +9,7 @@ standard json module writes those as escapes.
 
 from __future__ import annotations
 
+import json
 import math
 import types
 import typing
@@ -34,6 +35,28 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     return {name: to_plain(getattr(value, name)) for name in kind.__dataclass_fields__}
+
+
+def read_object(text: str | bytes, name: str, version: int) -> dict[str, Any]:
+    """The JSON object in `text`, whose "version" is `version`. `name` says what it should be.
+
+    Raises ValueError, in one sentence, for anything else, constants outside JSON (NaN) included.
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError(f"this is not a {name}: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"this is not a {name}: not valid JSON ({error})") from None
+    if not isinstance(value, dict) or "version" not in value:
+        raise ValueError(f"this is not a {name}: it has no version")
+    if value["version"] != version:
+        raise ValueError(f"this {name} has version {value['version']!r:.40}; this program reads {version}")
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def from_plain(cls: type[T], value: Any, path: str = "") -> T:

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from playground.checks import check_ranges, check_trace
-from playground.codec import from_plain, to_plain
+from playground.codec import from_plain, read_object, to_plain
 from playground.params import SamplingParams
 
 __all__ = [
@@ -236,17 +236,7 @@ class Trace:
     @classmethod
     def from_json(cls, text: str | bytes) -> Trace:
         """Read what `to_json` wrote. Raises ValueError, in one sentence, for anything else."""
-        try:
-            value = json.loads(text, parse_constant=_refuse_constant)
-        except RecursionError:
-            raise ValueError("this is not a trace: it is nested too deeply") from None
-        except ValueError as error:
-            raise ValueError(f"this is not a trace: not valid JSON ({error})") from None
-        if not isinstance(value, dict) or "version" not in value:
-            raise ValueError("this is not a trace: it has no version")
-        if value["version"] != VERSION:
-            raise ValueError(f"this trace has version {value['version']!r:.40}; this program reads {VERSION}")
-        trace = from_plain(cls, value)
+        trace = from_plain(cls, read_object(text, "trace", VERSION))
         check_trace(trace)
         return trace
 
@@ -277,10 +267,6 @@ def collect(
         parent=parent,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 Event = Prompt | TokenStep | Finished

@@ -19,10 +19,23 @@ ARROWS = {
     "progress": set(),
     "text": {"trace"},
     "sampling": {"trace"},
-    "engine": {"trace", "text", "sampling", "progress"},
+    "findings": {"trace"},
+    "comparing": {"trace", "findings"},
+    "engine": {"trace", "text", "sampling", "findings", "progress"},
     "settings": {"trace"},
-    "figures": {"trace", "findings"},
-    "ui": {"trace", "text", "sampling", "engine", "figures", "progress", "settings", "playground"},
+    "figures": {"trace", "findings", "comparing"},
+    "ui": {
+        "trace",
+        "text",
+        "sampling",
+        "engine",
+        "findings",
+        "comparing",
+        "figures",
+        "progress",
+        "settings",
+        "playground",
+    },
     "playground": {"trace", "text", "engine"},
     "main": {"trace", "text", "engine", "progress", "playground"},
     "app": {"ui", "settings", "engine", "playground"},
@@ -79,7 +92,7 @@ def test_plotly_is_imported_by_the_figures_alone(path: Path) -> None:
         assert not [name for name in imports(path) if name.split(".")[0] == "plotly"]
 
 
-@pytest.mark.parametrize("module", ["playground", "playground.trace"])
+@pytest.mark.parametrize("module", ["playground", "playground.trace", "playground.findings"])
 def test_reading_a_trace_needs_no_model_library(module: str) -> None:
     heavy = ("torch", "transformers", "gradio", "plotly")
     check = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"
