@@ -1,8 +1,8 @@
 """What a comparison of lanes found: their numbers, where they part, how far apart they are, and the file.
 
 Probabilities are in [0, 1], entropies and divergences in nats, times in seconds. *Raw* is the model's own
-distribution, *final* the one that a token was drawn from. Lanes and the tokens of an answer count from 0, as in
-a trace. `codec.to_plain` makes JSON of any of these; what is not finite becomes null.
+distribution, *final* the one that a token was drawn from. Lanes and the tokens of an answer count from 0, as
+in a trace. `codec.to_plain` makes JSON of any of these; what is not finite becomes null.
 """
 
 from __future__ import annotations
@@ -113,12 +113,12 @@ class SampleTree:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One setting over a range: a row per value, with the first `steps` tokens of its answer, if it has them."""
+    """One setting over a range: a row per value, with the first `steps` tokens of its answer."""
 
     setting: str
     values: tuple[float, ...]  # (rows,)
     steps: int
-    ids: tuple[tuple[int, ...], ...]  # (rows, ≤ steps), as the four below
+    ids: tuple[tuple[int, ...], ...]  # (rows, at most steps), as the four below
     texts: tuple[tuple[str, ...], ...]  # visible forms
     probs: tuple[tuple[float, ...], ...]  # raw, of the chosen token
     entropy: tuple[tuple[float, ...], ...]  # raw

@@ -1,0 +1,211 @@
+"""Where two lanes part, and what made the difference: the settings, the dice, or something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from playground.findings import Parting, Rival
+from playground.findings.compare import Cause
+from playground.params import SamplingParams
+from playground.trace import Candidate, TokenStep, Trace
+
+Picks = Sequence[Sequence[TokenStep]]  # [settings][dice], 0 the reference's and 1 the lane's
+
+# The settings that decide a pick, as people call them.
+_SETTINGS = {
+    "temperature": "temperature", "top_k": "top-k", "top_p": "top-p", "min_p": "min-p",
+    "typical_p": "typical-p", "repetition_penalty": "repetition penalty",
+    "presence_penalty": "presence penalty", "frequency_penalty": "frequency penalty",
+    "logit_bias": "logit bias", "banned": "ban", "min_tokens": "least number of tokens",
+}  # fmt: skip
+
+
+def first_difference(first: Sequence[int], second: Sequence[int]) -> int | None:
+    """The first index at which two answers, as ids, differ; None where one is the start of the other.
+
+    An end token is an id, so an answer that ends by one differs there from an answer that goes on.
+    """
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((index for index, (one, other) in pairs if one != other), None)
+
+
+def parting(reference: int, lane: int, traces: Sequence[Trace], picks: Picks | None = None) -> Parting:
+    """Where lane `lane` leaves lane `reference`, both numbers into `traces`.
+
+    picks  what each lane's settings pick at that step with each lane's dice, [settings][dice], with both
+           tokens among the candidates. Without them numbers come from what the traces list, and the cause
+           from what is certain without a look at the logits.
+    """
+    first, second = traces[reference], traces[lane]
+    index = first_difference(first.answer_ids, second.answer_ids)
+    if index is None:
+        return Parting(reference, lane, None, None, None, "unknown", _no_parting(first, second))
+    ours, theirs = first.steps[index], second.steps[index]
+    look = picks or ((ours, ours), (theirs, theirs))
+    cause = _cause(first, second, index, picks)
+    return Parting(
+        reference,
+        lane,
+        index,
+        _rival(ours, ours, theirs, look),
+        _rival(theirs, ours, theirs, look),
+        cause,
+        f"{_lead(index)} {_why(cause, first.params, second.params, ours, theirs, picks)}",
+    )
+
+
+def shown(step: TokenStep) -> str:
+    """The visible form of a step's token."""
+    chosen = _listed((step,), step.token_id)
+    return step.text if chosen is None else chosen.text
+
+
+def _listed(steps: Iterable[TokenStep], token_id: int) -> Candidate | None:
+    """The token as the first of `steps` that lists it has it."""
+    return next((each for step in steps for each in step.candidates if each.token_id == token_id), None)
+
+
+def _rival(picked: TokenStep, ours: TokenStep, theirs: TokenStep, look: Picks) -> Rival:
+    """The token of `picked` as both lanes saw it: the run's own numbers where it lists them."""
+    token_id = picked.token_id
+    by_reference, by_lane = _listed((ours, look[0][0]), token_id), _listed((theirs, look[1][1]), token_id)
+    either = by_reference or by_lane
+    return Rival(
+        token_id=token_id,
+        text=shown(picked),
+        prob=None if either is None else either.prob,
+        reference_final=None if by_reference is None else by_reference.final_prob,
+        lane_final=None if by_lane is None else by_lane.final_prob,
+        removed_by_reference=None if by_reference is None else by_reference.removed_by,
+        removed_by_lane=None if by_lane is None else by_lane.removed_by,
+    )
+
+
+def _cause(first: Trace, second: Trace, index: int, picks: Picks | None) -> Cause:
+    ours, theirs = first.steps[index], second.steps[index]
+    if "forced" in (ours.draw.method, theirs.draw.method):
+        return "given"
+    if picks is None:
+        return _certain(first.params, second.params, ours, theirs)
+    if (picks[0][0].token_id, picks[1][1].token_id) != (ours.token_id, theirs.token_id):
+        return "rounding"
+    by_settings = picks[1][0].token_id == theirs.token_id
+    by_dice = picks[0][1].token_id == theirs.token_id
+    if by_settings:
+        return "either" if by_dice else "settings"
+    return "dice" if by_dice else "both"
+
+
+def _certain(first: SamplingParams, second: SamplingParams, ours: TokenStep, theirs: TokenStep) -> Cause:
+    """The cause as far as it follows from settings and dice alone."""
+    settings = bool(_differing(first, second))
+    if ours.draw.method == theirs.draw.method:
+        dice = ours.draw.u != theirs.draw.u
+    else:  # one of them takes the likeliest, whatever it would have rolled
+        dice = first.seed != second.seed
+    if settings and dice:
+        return "unknown"
+    return "settings" if settings else "dice" if dice else "rounding"
+
+
+def _differing(first: SamplingParams, second: SamplingParams) -> list[str]:
+    return [name for name in _SETTINGS if getattr(first, name) != getattr(second, name)]
+
+
+# The sentence. A token stands in it in its visible form, in quotation marks, since it may be a comma.
+
+
+def _no_parting(first: Trace, second: Trace) -> str:
+    lengths = len(first.steps), len(second.steps)
+    if 0 in lengths:
+        return "There is nothing to compare: one of these lanes has no token."
+    same = f"Both lanes have the same {_tokens(min(lengths))}"
+    if lengths[0] == lengths[1]:
+        return f"{same}."
+    return f"{same}; then {'the reference' if lengths[0] < lengths[1] else 'this lane'} ends."
+
+
+def _tokens(count: int) -> str:
+    return "token" if count == 1 else f"{count} tokens"
+
+
+def _lead(index: int) -> str:
+    if index == 0:
+        return "The lanes part at their first token."
+    return f"Up to here both lanes read the same {_tokens(index)}."
+
+
+def _why(
+    cause: Cause,
+    first: SamplingParams,
+    second: SamplingParams,
+    ours: TokenStep,
+    theirs: TokenStep,
+    picks: Picks | None,
+) -> str:
+    here, there = f"“{shown(theirs)}”", f"“{shown(ours)}”"
+    names = _differing(first, second)
+    settings = f"the {_SETTINGS[names[0]]}" if len(names) == 1 else "the settings"
+    match cause:
+        case "given":
+            return _given(ours, theirs, here, there)
+        case "settings":
+            return f"{_by_settings(ours, theirs, here, there)}: {settings} made the difference, not the luck."
+        case "dice":
+            again = "The settings are the same" if not names else "Either lane's settings would do"
+            return f"{again}; the roll landed on {here} instead of {there}: the dice made the difference."
+        case "either":
+            return (
+                f"Either would have done: {settings} with the reference's dice, or this lane's dice with "
+                f"the reference's settings, both give {here} instead of {there}."
+            )
+        case "both":
+            assert picks is not None
+            by_settings, by_dice = shown(picks[1][0]), shown(picks[0][1])
+            return (
+                f"It took both to get {here} instead of {there}: this lane's settings pick “{by_settings}” with "
+                f"the reference's dice, and the reference's settings pick “{by_dice}” with this lane's dice."
+            )
+        case "rounding":
+            return _by_rounding(bool(names) or ours.draw.u != theirs.draw.u, here, there)
+        case "unknown":
+            return (
+                f"Settings and dice both differ, so from these records alone it cannot be told which of them "
+                f"gave {here} instead of {there}."
+            )
+
+
+def _given(ours: TokenStep, theirs: TokenStep, here: str, there: str) -> str:
+    given = ours.draw.method == "forced", theirs.draw.method == "forced"
+    if all(given):
+        return f"Nothing was picked: {there} was given to the reference and {here} to this lane."
+    if given[1]:
+        return f"This lane did not pick {here}: it was given, where the reference picked {there}."
+    return f"The reference did not pick {there}: it was given, where this lane picked {here}."
+
+
+def _by_settings(ours: TokenStep, theirs: TokenStep, here: str, there: str) -> str:
+    methods = ours.draw.method, theirs.draw.method
+    if methods == ("greedy", "greedy"):
+        return (
+            f"No dice are rolled: this lane takes {here} and the reference {there}, each the likeliest left"
+        )
+    if methods == ("greedy", "sampled"):
+        return f"The reference takes the likeliest token, {there}, and this lane's roll landed on {here}"
+    if methods == ("sampled", "greedy"):
+        return f"This lane takes the likeliest token, {here}, and the reference's roll landed on {there}"
+    if ours.draw.u == theirs.draw.u:
+        return f"With the same dice the roll landed on {here} instead of {there}"
+    return f"With the reference's dice too this lane's settings pick {here} instead of {there}"
+
+
+def _by_rounding(differ: bool, here: str, there: str) -> str:
+    if differ:
+        return (
+            f"Computed anew, this step no longer gives {here} and {there}: rounding decided, so it cannot be "
+            f"told what settings or dice did."
+        )
+    return (
+        f"Settings and dice are the same, yet this lane picked {here} and the reference {there}: the logits were "
+        f"rounded differently, which in 16 bit depends on how many lanes share a pass."
+    )
