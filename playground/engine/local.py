@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-from torch import Tensor
-
+from playground.engine.looks import Looks
 from playground.engine.models import Loaded
-from playground.engine.pool import IdsKey, LogitsPool
-from playground.engine.record import step_numbers
-from playground.engine.request import MEGABYTE, Request, check_ids, check_request
+from playground.engine.pool import LogitsPool
+from playground.engine.request import MEGABYTE, Request, check_request
 from playground.engine.scheduler import Scheduler
 from playground.engine.stream import Stream
-from playground.sampling import decide, dice, distribution, forced
+from playground.findings import Divergence
 from playground.text.chat import chat_prompt, raw_prompt
 from playground.text.tokens import Vocabulary
-from playground.trace import (
-    Finished,
-    Parent,
-    Prompt,
-    SamplingParams,
-    TokenStep,
-    Trace,
-    collect,
-)
+from playground.trace import ModelInfo, Parent, Prompt, SamplingParams, TokenStep, Trace, collect
 
 
 @dataclass(frozen=True)
@@ -57,15 +46,16 @@ class LocalEngine:
         self.vocabulary = Vocabulary(loaded.tokenizer, loaded.info.vocabulary)
         self.capabilities = Capabilities(True, True, False, True, True, loaded.info.vocabulary)
         self._pool = LogitsPool(logits_pool_mb * MEGABYTE)
-        self._kv_bytes = kv_mb * MEGABYTE
         self._scheduler = Scheduler(
             self.model,
             self.info,
             self.vocabulary,
             max_lanes=max_lanes,
-            kv_bytes=self._kv_bytes,
+            kv_bytes=kv_mb * MEGABYTE,
             pool=self._pool,
         )
+        self._start = _starter(self._scheduler, self.info, kv_mb * MEGABYTE)
+        self._looks = Looks(self.info, self.vocabulary, self._pool, self._start)
 
     # -- prompts ----------------------------------------------------------------------------------
 
@@ -102,6 +92,7 @@ class LocalEngine:
         top_n: int = 20,
         reuse: bool = True,
         cache: bool = True,
+        exact: bool = False,
     ) -> Stream:
         """Run `prompt` in one lane per settings; events as they come, `event.lane` says whose.
 
@@ -109,6 +100,8 @@ class LocalEngine:
         Finished per lane. `forced` ids are the first steps of every lane; the first `known` of them are not
         reported again, for a reader that goes on with a run it has. `watched` ids are listed in every step.
         `reuse=False` reads the whole prompt anew, `cache=False` reads everything anew at each step.
+        `exact=True` decodes lane by lane: in 16 bit, where rounding depends on what else is in a pass, each
+        lane then equals that lane alone, bit by bit.
         Closing the iterator, from any thread, stops the run within a step. Raises ValueError, before
         anything runs, for settings or ids that this model cannot have and for a prompt that leaves no room
         for an answer.
@@ -124,6 +117,7 @@ class LocalEngine:
                 top_n=top_n,
                 reuse=reuse,
                 cache=cache,
+                exact=exact,
             )
             for lane in lanes
         ]
@@ -202,47 +196,39 @@ class LocalEngine:
         step's `forward_s` is above 0. `token_id` forces the pick; `u` in [0, 1) is rolled instead of the
         step's own dice.
         """
-        if u is not None and not 0 <= u < 1:
-            raise ValueError(f"u must be in [0, 1), got {u!r:.80}")
-        if not 0 <= step <= len(answer_ids):
-            raise ValueError(f"step must be in [0, {len(answer_ids)}], got {step}")
-        check_ids("the answer", answer_ids, self.info)
-        before = tuple(answer_ids[:step])
-        given = before if token_id is None else (*before, token_id)
-        params = params.seeded()
-        unlimited = replace(params, max_tokens=max(params.max_tokens, len(given)))
-        prompt = Prompt("", (), (), tuple(prompt_ids), None)
-        request = Request(prompt, unlimited, given, watched=tuple(watched), top_n=top_n)
-        check_request(request, self.info, needed=0, allowed=0)
-        row, forward_s = self._pool.get(IdsKey([*prompt_ids, *before]).key), 0.0
-        if row is None:
-            row, forward_s = self._read_row([*prompt_ids, *before])
-        with torch.inference_mode():
-            made = distribution(
-                row, params, prompt_ids=prompt_ids, answer_ids=before, end_ids=self.info.end_ids
-            )
-            assert params.seed is not None
-            roll = dice(params.seed, step) if u is None else u
-            decision = decide(made, roll) if token_id is None else forced(made, token_id)
-            numbers = step_numbers(
-                made, decision, self.vocabulary, top_n=top_n, watched=watched, end_ids=self.info.end_ids
-            )
-        return TokenStep(
-            lane=0,
-            index=step,
-            position=len(prompt_ids) + step,
-            token_id=decision.token_id,
-            bytes=self.vocabulary.bytes_of(decision.token_id),
-            text="",
-            trimmed=0,
-            **numbers,
-            queue_s=0.0,
-            forward_s=forward_s,
-            sample_s=0.0,
-            batch_lanes=0,
-            kv_len=0,
-            kv_bytes=0,
+        return self._looks.step(
+            prompt_ids, answer_ids, step, params, token_id=token_id, u=u, watched=watched, top_n=top_n
         )
+
+    def picks(
+        self,
+        prompt_ids: Sequence[int],
+        answer_ids: Sequence[int],
+        step: int,
+        params: Sequence[SamplingParams],
+        *,
+        watched: Sequence[int] = (),
+    ) -> list[list[TokenStep]]:
+        """The same step under each of `params` with the dice of each: [settings][dice]. So it can be told
+        whether settings or dice made two lanes part."""
+        seeded = [each.seeded() for each in params]
+        return [
+            [
+                self._looks.step(prompt_ids, answer_ids, step, replace(own, seed=other.seed), watched=watched)
+                for other in seeded
+            ]
+            for own in seeded
+        ]
+
+    def divergences(
+        self,
+        prompt_ids: Sequence[int],
+        answers: tuple[Sequence[int], Sequence[int]],
+        params: tuple[SamplingParams, SamplingParams],
+    ) -> tuple[Divergence, ...]:
+        """How far the second lane's distributions lie from the first's, at every index that both answers
+        have; each is taken after its own lane's ids. Stored logits that were dropped are read anew."""
+        return tuple(self._looks.divergences(prompt_ids, answers, params))
 
     def status(self) -> dict[str, int]:
         """Lanes running and waiting, and free slots."""
@@ -257,16 +243,6 @@ class LocalEngine:
         self._scheduler.close()
 
     # -- inside -----------------------------------------------------------------------------------
-
-    def _start(self, requests: Sequence[Request]) -> Stream:
-        if not requests:
-            raise ValueError("a run needs at least one lane of settings")
-        for request in requests:
-            needed = self._scheduler.seating.needed_for(
-                len(request.prompt.ids), request.params.max_tokens, self.info.context
-            )
-            check_request(request, self.info, needed, self._kv_bytes)
-        return self._scheduler.submit(requests)
 
     def _fork_request(
         self,
@@ -295,19 +271,20 @@ class LocalEngine:
         )
         return replace(request, recorded=listed) if shown else request
 
-    def _read_row(self, ids: Sequence[int]) -> tuple[Tensor, float]:
-        """The logits after `ids`, by a run of one token on the worker; and the seconds its pass took."""
-        prompt = Prompt("", (), (), tuple(ids), None)
-        params = SamplingParams(max_tokens=1, seed=0)
-        first = next(
-            event for event in self._start([Request(prompt, params)]) if not isinstance(event, Prompt)
-        )
-        if isinstance(first, Finished):
-            raise ValueError(first.message)
-        row = self._pool.get(IdsKey(ids).key)
-        if row is None:
-            raise ValueError("not available here: the server keeps no logits")
-        return row, first.forward_s
+
+def _starter(scheduler: Scheduler, info: ModelInfo, kv_bytes: int) -> Callable[[Sequence[Request]], Stream]:
+    """What starts lanes, after the checks. It does not hold the engine, which may go with its last user."""
+
+    def start(requests: Sequence[Request]) -> Stream:
+        if not requests:
+            raise ValueError("a run needs at least one lane of settings")
+        for request in requests:
+            prompt, answer = len(request.prompt.ids), request.params.max_tokens
+            needed = scheduler.seating.needed_for(prompt, answer, info.context)
+            check_request(request, info, needed, kv_bytes)
+        return scheduler.submit(requests)
+
+    return start
 
 
 def _same_distribution(first: SamplingParams, second: SamplingParams) -> bool:

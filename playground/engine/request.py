@@ -23,6 +23,7 @@ class Request:
     top_n: int = 20
     reuse: bool = True
     cache: bool = True
+    exact: bool = False  # alone in its passes, whatever else runs, and nothing taken over from others
 
 
 def check_request(request: Request, model: ModelInfo, needed: int, allowed: int) -> None:

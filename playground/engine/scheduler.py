@@ -178,7 +178,7 @@ class Scheduler:
         self._reading.append(lane)
         seat = self.seating.seats[lane]
         begin = seat.length
-        alone = len(self.seating.seats) == 1
+        alone = len(self.seating.seats) == 1 or lane.request.exact  # whose passes never depend on others
         width = (CHUNK_ALONE if alone else CHUNK_SHARED) if isinstance(seat, Slot) else len(lane.ids)
         chunk = lane.ids[begin : begin + width]
         started = time.perf_counter()

@@ -65,7 +65,8 @@ class Seating:
         return max(soon, default=0) > now + 1
 
     def _reuses(self, lane: Lane) -> bool:
-        return self.batched and lane.request.cache and lane.request.reuse
+        request = lane.request
+        return self.batched and request.cache and request.reuse and not request.exact
 
     def _longest(self, ids: np.ndarray) -> tuple[Prefix | None, int]:
         live = [
@@ -107,12 +108,16 @@ class Seating:
         seat = self.seats[lane]
         if not isinstance(seat, Slot):
             return
-        for batch in self.batches:
+        for batch in () if lane.request.exact else self._shared():
             lengths = [*(slot.length for slot in batch.slots), seat.length]
             if self._pays(lengths):
                 batch.adopt(seat)
                 return
         self.batches.append(seat.batch)
+
+    def _shared(self) -> list[SlotBatch]:
+        """The batches that others may join."""
+        return [batch for batch in self.batches if not self.by_slot[batch.slots[0]].request.exact]
 
     def _pays(self, lengths: list[int]) -> bool:
         padding = len(lengths) * max(lengths) - sum(lengths)
@@ -153,8 +158,8 @@ class Seating:
 
     def _merge(self) -> None:
         """Two batches that fit become one, with twice the margin so that they do not part again at once."""
-        for batch in list(self.batches):
-            for other in self.batches:
+        for batch in self._shared():
+            for other in self._shared():
                 lengths = [slot.length for slot in (*batch.slots, *other.slots)]
                 if other is not batch and self._pays(lengths * 2):
                     for slot in list(batch.slots):
