@@ -163,8 +163,8 @@ def _why(
             assert picks is not None
             by_settings, by_dice = shown(picks[1][0]), shown(picks[0][1])
             return (
-                f"It took both to get {here} instead of {there}: this lane's settings pick “{by_settings}” with "
-                f"the reference's dice, and the reference's settings pick “{by_dice}” with this lane's dice."
+                f"It took both to get {here} instead of {there}: this lane's settings pick “{by_settings}” "
+                f"with the reference's dice, and the reference's settings “{by_dice}” with this lane's dice."
             )
         case "rounding":
             return _by_rounding(bool(names) or ours.draw.u != theirs.draw.u, here, there)
@@ -206,6 +206,6 @@ def _by_rounding(differ: bool, here: str, there: str) -> str:
             f"told what settings or dice did."
         )
     return (
-        f"Settings and dice are the same, yet this lane picked {here} and the reference {there}: the logits were "
-        f"rounded differently, which in 16 bit depends on how many lanes share a pass."
+        f"Settings and dice are the same, yet this lane picked {here} and the reference {there}: the logits "
+        f"were rounded differently, which in 16 bit depends on how many lanes share a pass."
     )
