@@ -22,6 +22,8 @@ ARROWS = {
     "findings": {"trace"},
     "comparing": {"trace", "findings"},
     "engine": {"trace", "text", "sampling", "findings", "progress"},
+    "packing": set(),
+    "links": {"trace", "packing"},
     "settings": {"trace"},
     "figures": {"trace", "findings", "comparing"},
     "ui": {
@@ -32,6 +34,8 @@ ARROWS = {
         "findings",
         "comparing",
         "figures",
+        "packing",
+        "links",
         "progress",
         "settings",
         "playground",
@@ -92,7 +96,9 @@ def test_plotly_is_imported_by_the_figures_alone(path: Path) -> None:
         assert not [name for name in imports(path) if name.split(".")[0] == "plotly"]
 
 
-@pytest.mark.parametrize("module", ["playground", "playground.trace", "playground.findings"])
+@pytest.mark.parametrize(
+    "module", ["playground", "playground.trace", "playground.findings", "playground.links"]
+)
 def test_reading_a_trace_needs_no_model_library(module: str) -> None:
     heavy = ("torch", "transformers", "gradio", "plotly")
     check = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"
