@@ -190,9 +190,11 @@ class Comparison:
         check_name(comparison.id, "comparison")
         for number, trace in enumerate(comparison.traces):
             if trace.version != TRACE_VERSION:
-                raise ValueError(f"lane {number + 1}: its trace has version {trace.version!r:.40}")
+                raise ValueError(
+                    f"comparison, lane {number + 1}: its trace has version {trace.version!r:.40}"
+                )
             try:
                 check_trace(trace)
             except ValueError as error:
-                raise ValueError(f"lane {number + 1}: {error}") from None
+                raise ValueError(f"comparison, lane {number + 1}: {error}") from None
         return comparison
