@@ -7,6 +7,7 @@ Speaks the engine's interface, so that the page can be tested, and looked at, in
 
 from __future__ import annotations
 
+import codecs
 import math
 import random
 import re
@@ -17,6 +18,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+from playground.findings import Divergence
 from playground.trace import (
     Candidate,
     Draw,
@@ -32,6 +34,7 @@ from playground.trace import (
 )
 
 START, END = 0, 1
+NO_REASON: tuple[str | None, str | None] = (None, None)
 HOSTILE = [
     "<img src=x onerror=alert(1)>", '"><svg onload=alert(1)>', "' onmouseover='alert(1)", "${alert(1)}",
     "`", "```", "{{7*7}}", "</script><script>alert(1)</script>", "<b>",
@@ -149,95 +152,85 @@ class FakeEngine:
     def stream(
         self,
         prompt: Prompt,
-        params: SamplingParams,
+        params: SamplingParams | Sequence[SamplingParams],
         *,
         forced: Sequence[int] = (),
         known: int = 0,
         watched: Sequence[int] = (),
+        exact: bool = False,
     ) -> FakeStream:
-        self.seen.append((prompt, params))
+        lanes = [params] if isinstance(params, SamplingParams) else list(params)
+        self.seen += [(prompt, each) for each in lanes]
         self.opened += 1
-        return FakeStream(self, self._stream(prompt, params, forced, known, watched))
+        stream = FakeStream(self)
+        stream.events = self._stream(prompt, lanes, forced, known, watched, exact, stream.stopped)
+        return stream
 
     def _stream(
         self,
         prompt: Prompt,
-        params: SamplingParams,
+        params: Sequence[SamplingParams],
         forced: Sequence[int],
         known: int,
         watched: Sequence[int],
+        exact: bool,
+        stopped: threading.Event,
     ) -> Iterator[Event]:
-        noise = random.Random(7)
-        scored = [
-            token
-            if token.position == 0
-            else replace(token, logprob=-noise.expovariate(0.6), rank=token.position)
-            for token in prompt.tokens
-        ]
+        scored = self._scored(prompt)
         if self.step_s:
             time.sleep(self.step_s)
         yield replace(prompt, tokens=tuple(scored))
-        seed = params.seed if params.seed is not None else random.randrange(2**32)
-        answer = self.answer
-        if b"ponder" in b"".join(self.vocabulary.bytes_of(token_id) for token_id in prompt.ids):
-            answer = self.vocabulary.encode("<think>Paris is known.</think>") + answer
-        script = list(forced) + answer[len(forced) :]
-        said = b"".join(self.vocabulary.bytes_of(token_id) for token_id in prompt.ids)
-        endless = params.ignore_eos or b"endless" in said
-        text, stops, made, reason = "", params.stop, 0, "max_tokens"
-        decoder = __import__("codecs").getincrementaldecoder("utf-8")("replace")
-        for token_id in forced[:known]:
-            text += decoder.decode(self.vocabulary.bytes_of(token_id))
-        for index in range(known, params.max_tokens):
-            if self.gate is not None:
-                self.gate.acquire()
+        lanes = [
+            FakeLane(self, number, prompt, each, forced, known, watched) for number, each in enumerate(params)
+        ]
+        while lanes := [lane for lane in lanes if not lane.ended]:
+            while self.gate is not None and not stopped.is_set() and not self.gate.acquire(timeout=0.01):
+                pass
             if self.step_s:
-                time.sleep(self.step_s)
-            if self.fail_at == index:
-                raise RuntimeError("The model ran out of memory at this step.")
-            step = self._step(
-                prompt, params, index, script[min(index, len(script) - 1)], seed, forced, watched=watched
-            )
-            last = index + 1 == params.max_tokens
-            released = decoder.decode(step.bytes, last) if step.token_id != END else ""
-            self.steps_made += 1
-            made += 1
-            text += released
-            yield replace(step, text=released)
-            if step.token_id == END and index + 1 >= len(forced) and not endless:
-                reason = "end_token"
-                break
-            if any(stop in text for stop in stops):
-                reason = "stop_string"
-                break
-        reason = self.ends_with or reason
-        yield Finished(
-            0, text, (), 0, reason, "", f"It ended: {reason}.", len(prompt.ids), made, made, 0.1, 0.12,  # type: ignore[arg-type]
-            0.05 if made > 1 else None, 300.0, 20.0,
-        )  # fmt: skip
+                time.sleep(self.step_s * (len(lanes) if exact else 1))
+            for lane in lanes:
+                yield from (
+                    [lane.finish("stopped")] if stopped.is_set() else lane.turn(1 if exact else len(lanes))
+                )
 
-    def _step(
-        self,
-        prompt: Prompt,
-        params: SamplingParams,
-        index: int,
-        wanted: int,
-        seed: int,
-        forced: Sequence[int],
-        *,
-        u: float | None = None,
-        watched: Sequence[int] = (),
-    ) -> TokenStep:
-        noise = random.Random(index * 1009 + wanted)
+    def script(self, prompt_ids: Sequence[int]) -> tuple[list[int], bool]:
+        """What the answer to a prompt is to be, and whether it has no end."""
+        said = b"".join(self.vocabulary.bytes_of(token_id) for token_id in prompt_ids)
+        thought = self.vocabulary.encode("<think>Paris is known.</think>") if b"ponder" in said else []
+        return thought + self.answer, b"endless" in said
+
+    def _scored(self, prompt: Prompt) -> list[PromptToken]:
+        """Each token as the first of an answer to those before it, as `redistribute_ids` would have it."""
+        logits = self._logits(prompt.ids, ())
+        z, order = _log_sum_exp(logits), _order(logits)
+        ranks = {token_id: rank for rank, token_id in enumerate(order, 1)}
+        return [
+            token
+            if token.position == 0
+            else replace(token, logprob=logits[token.token_id] - z, rank=ranks[token.token_id])
+            for token in prompt.tokens
+        ]
+
+    def _logits(self, prompt_ids: Sequence[int], before: Sequence[int]) -> list[float]:
+        """The answer that is scripted goes on, in another mood after a token that was not."""
+        script, index = self.script(prompt_ids)[0], len(before)
+        wanted = script[min(index, len(script) - 1)]
+        astray = 31 * before[-1] if before and before[-1] != script[min(index, len(script)) - 1] else 0
+        noise = random.Random(index * 1009 + wanted + astray)
         logits = [noise.gauss(0, 2.2) for _ in range(self.vocabulary.size)]
         logits[wanted] = max(logits) + noise.choice([0.3, 1, 2.5, 4, 6, 9, 9])
         for hostile in HOSTILE:
             logits[self.vocabulary.ids[hostile.encode()]] += 3.0 if index % 4 == 0 else 0.0
-        z = _log_sum_exp(logits)
-        order = sorted(range(len(logits)), key=lambda i: (-logits[i], i))
+        return logits
+
+    def _distribution(
+        self, prompt_ids: Sequence[int], before: Sequence[int], params: SamplingParams
+    ) -> tuple[list[float], list[float], list[int], tuple[Stage, ...], dict[int, tuple[str, str]]]:
+        """Logits, final probabilities, what is kept, likeliest first, and how it came to that."""
+        logits = self._logits(prompt_ids, before)
         heat = params.temperature or 1.0
         tempered = [logit / heat for logit in logits]
-        kept, stages, removed = _filters(tempered, order, params)
+        kept, stages, removed = _filters(tempered, _order(logits), params)
         if params.temperature == 0:
             removed.update(dict.fromkeys(kept[1:], ("greedy", "not the likeliest")))
             kept = kept[:1]
@@ -245,6 +238,22 @@ class FakeEngine:
         final = [0.0] * len(logits)
         for i in kept:
             final[i] = math.exp(tempered[i] - kept_z)
+        return logits, final, kept, stages, removed
+
+    def _step(
+        self,
+        prompt_ids: Sequence[int],
+        before: Sequence[int],
+        params: SamplingParams,
+        seed: int,
+        forced: Sequence[int],
+        *,
+        u: float | None = None,
+        watched: Sequence[int] = (),
+    ) -> TokenStep:
+        index, noise = len(before), random.Random(len(before))
+        logits, final, kept, stages, removed = self._distribution(prompt_ids, before, params)
+        z, order = _log_sum_exp(logits), _order(logits)
         if params.temperature == 0 or index < len(forced):
             u = None
         elif u is None:
@@ -261,14 +270,14 @@ class FakeEngine:
             Candidate(
                 i, self.vocabulary.bytes_of(i), self.vocabulary.visible(i), logits[i],
                 math.exp(logits[i] - z), logits[i] - z, order.index(i) + 1, final[i],
-                *removed.get(i, (None, None)), "top",
+                *removed.get(i, NO_REASON), "top",
             )
             for i in listed
         )  # fmt: skip
         probs = [math.exp(logit - z) for logit in logits]
         method: Any = "forced" if index < len(forced) else "greedy" if u is None else "sampled"
         return TokenStep(
-            lane=0, index=index, position=len(prompt.ids) + index, token_id=chosen,
+            lane=0, index=index, position=len(prompt_ids) + index, token_id=chosen,
             bytes=self.vocabulary.bytes_of(chosen), text="", trimmed=0, prob=probs[chosen],
             logprob=logits[chosen] - z, rank=order.index(chosen) + 1, final_prob=final[chosen],
             candidates=candidates, others_prob=1 - sum(c.prob for c in candidates),
@@ -278,7 +287,7 @@ class FakeEngine:
             gap=probs[order[0]] - probs[order[1]], stages=stages,
             draw=Draw(method, u, low, low + final[chosen]),
             end_prob=probs[END], queue_s=0.0001, forward_s=0.045 + 0.02 * noise.random(), sample_s=0.001,
-            batch_lanes=1, kv_len=len(prompt.ids) + index, kv_bytes=(len(prompt.ids) + index) * 23040,
+            batch_lanes=1, kv_len=len(prompt_ids) + index, kv_bytes=(len(prompt_ids) + index) * 23040,
         )  # fmt: skip
 
     def close_when_unused(self) -> None:
@@ -295,28 +304,139 @@ class FakeEngine:
         u: float | None = None,
         watched: Sequence[int] = (),
     ) -> TokenStep:
-        prompt = Prompt("", (), (), tuple(prompt_ids), None)
-        given = () if token_id is None else (*answer_ids[:step], token_id)
-        wanted = self.answer[min(step, len(self.answer) - 1)]
-        made = self._step(prompt, params, step, wanted, params.seed or 0, given, u=u, watched=watched)
+        before = answer_ids[:step]
+        given = () if token_id is None else (*before, token_id)
+        made = self._step(prompt_ids, before, params, params.seed or 0, given, u=u, watched=watched)
         return replace(made, forward_s=0.0, sample_s=0.0, kv_len=0, kv_bytes=0)
+
+    def picks(
+        self,
+        prompt_ids: Sequence[int],
+        answer_ids: Sequence[int],
+        step: int,
+        params: Sequence[SamplingParams],
+        *,
+        watched: Sequence[int] = (),
+    ) -> list[list[TokenStep]]:
+        return [
+            [
+                self.redistribute_ids(
+                    prompt_ids, answer_ids, step, replace(own, seed=other.seed), watched=watched
+                )
+                for other in params
+            ]
+            for own in params
+        ]
+
+    def divergences(
+        self,
+        prompt_ids: Sequence[int],
+        answers: tuple[Sequence[int], Sequence[int]],
+        params: tuple[SamplingParams, SamplingParams],
+    ) -> tuple[Divergence, ...]:
+        made = []
+        for index in range(min(map(len, answers))):
+            raws, finals = [], []
+            for answer, own in zip(answers, params, strict=True):
+                logits, final, *_ = self._distribution(prompt_ids, answer[:index], own)
+                z = _log_sum_exp(logits)
+                raws.append([math.exp(logit - z) for logit in logits])
+                finals.append(final)
+            lost = sum(p for p, q in zip(*finals, strict=True) if q == 0)
+            made.append(Divergence(index, _kl(*raws), _kl(*finals), lost))
+        return tuple(made)
+
+
+class FakeLane:
+    """One continuation: a step at each turn, and why it ended."""
+
+    def __init__(
+        self,
+        engine: FakeEngine,
+        number: int,
+        prompt: Prompt,
+        params: SamplingParams,
+        forced: Sequence[int],
+        known: int,
+        watched: Sequence[int],
+    ) -> None:
+        self._engine, self._number, self._prompt, self._params = engine, number, prompt, params
+        self._forced, self._known, self._watched = forced, known, watched
+        self._endless = engine.script(prompt.ids)[1] or params.ignore_eos
+        self._answer = list(forced[:known])
+        self._seed = params.seed if params.seed is not None else random.randrange(2**32)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._text = "".join(self._decoder.decode(engine.vocabulary.bytes_of(i)) for i in forced[:known])
+        self.ended = False
+
+    def turn(self, batch: int) -> Iterator[Event]:
+        """The next step, in a pass of so many lanes; after the last one also why it was the last."""
+        engine, index, most = self._engine, len(self._answer), self._params.max_tokens
+        if index >= most:
+            yield self.finish("max_tokens")
+            return
+        if engine.fail_at == index:
+            raise RuntimeError("The model ran out of memory at this step.")
+        step = engine._step(
+            self._prompt.ids, self._answer, self._params, self._seed, self._forced, watched=self._watched
+        )
+        ends = step.token_id == END and index + 1 >= len(self._forced) and not self._endless
+        text = self._decoder.decode(b"" if ends else step.bytes, ends or index + 1 == most)
+        self._text += text
+        self._answer.append(step.token_id)
+        engine.steps_made += 1
+        yield replace(step, lane=self._number, text=text, batch_lanes=batch)
+        if ends:
+            yield self.finish("end_token")
+        elif any(stop in self._text for stop in self._params.stop):
+            yield self.finish("stop_string")
+        elif index + 1 == most:
+            yield self.finish("max_tokens")
+
+    def finish(self, reason: Any) -> Finished:
+        self.ended = True
+        last, made = len(self._answer) - 1, len(self._answer) - self._known
+        trimmed = ((last, len(self._engine.vocabulary.bytes_of(END))),) if reason == "end_token" else ()
+        reason = self._engine.ends_with or reason
+        return Finished(
+            self._number, self._text + self._decoder.decode(b"", True), trimmed, 0, reason, "",
+            f"It ended: {reason}.", len(self._prompt.ids), last + 1, made, 0.1, 0.12 if made else None,
+            0.05 if made > 1 else None, 300.0, 20.0,
+        )  # fmt: skip
 
 
 class FakeStream(Iterator[Event]):
-    """Like the engine's: may be closed from any thread, and then ends within a step."""
+    """Like the engine's: may be stopped or closed from any thread, and then ends within a step."""
 
-    def __init__(self, engine: FakeEngine, events: Iterator[Event]) -> None:
-        self._engine, self._events, self._closed = engine, events, False
+    def __init__(self, engine: FakeEngine) -> None:
+        self._engine, self._closed = engine, False
+        self.events: Iterator[Event] = iter(())
+        self.stopped = threading.Event()
 
     def __next__(self) -> Event:
         if self._closed:
             raise StopIteration
-        return next(self._events)
+        return next(self.events)
+
+    def stop(self) -> None:
+        self.stopped.set()
 
     def close(self) -> None:
+        self.stop()
         if not self._closed:
             self._closed = True
             self._engine.closed += 1
+
+
+def _kl(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """KL(first ‖ second) in nats; None if it is infinite."""
+    if any(q == 0 for p, q in zip(first, second, strict=True) if p):
+        return None
+    return max(0.0, sum(p * math.log(p / q) for p, q in zip(first, second, strict=True) if p))
+
+
+def _order(logits: Sequence[float]) -> list[int]:
+    return sorted(range(len(logits)), key=lambda i: (-logits[i], i))
 
 
 def _log_sum_exp(values: Sequence[float]) -> float:
