@@ -75,10 +75,63 @@ def test_a_reply_goes_on_with_the_chat_and_each_turn_keeps_its_trace(visit: Open
     assert "Spain" not in page.text(".prompt-strip")
     page.chip(3).click()
     assert "Token 4 of" in page.text("#inspector")
-    assert page.page.locator(".reply").is_hidden()
     page.page.get_by_text("Back to turn 3").click()
     assert "Thanks!" in page.text(".prompt-strip").replace("␣", " ")
     assert page.page.locator(".notice").is_hidden()
+
+
+def test_a_reply_to_an_earlier_turn_leaves_the_later_ones_when_it_is_sent(visit: Open, app: Running) -> None:
+    page = visit(app.url)
+    ask(page, "What is the capital of France?")
+    for text in ("And of Spain?", "And of Italy?"):
+        reply(page, text)
+    assert page.page.locator(".leaves").is_hidden()
+    page.page.locator(".turn").first.click()
+    page.page.wait_for_selector(".turn:nth-child(1)[aria-current]")
+    told = "A reply goes on from turn 1. Sending it leaves turns 2 and 3 behind; until then they stay."
+    assert page.text(".leaves") == told
+    assert page.page.locator(".turn.leaving").count() == 0
+    page.page.fill(".reply textarea", "And of Lyon?")
+    page.page.wait_for_selector(".turn.leaving:nth-child(3)")
+    assert page.page.locator(".turn.leaving").count() == 2
+    page.page.locator(".turn").nth(1).click()  # still reachable
+    page.page.wait_for_selector(".turn.leaving:nth-child(3)")
+    assert "Spain" in page.text(".prompt-strip")
+    assert page.text(".leaves").endswith("Sending it leaves turn 3 behind; until then it stays.")
+    page.page.locator(".turn").first.click()
+    page.page.wait_for_selector(".turn:nth-child(1)[aria-current]")
+    page.page.focus(".reply textarea")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector(".turn:nth-child(2)[aria-current]")
+    page.page.wait_for_selector(".reply:not([hidden])")
+    assert page.page.locator(".turn .words b").all_text_contents() == [
+        "What is the capital of France?", "And of Lyon?",
+    ]  # fmt: skip
+    read = page.text(".prompt-strip")
+    assert "Lyon" in read
+    assert not re.search("Spain|Italy", read)
+
+
+def test_a_reply_that_did_not_become_a_run_is_taken_back_by_looking_elsewhere(
+    visit: Open, app: Running
+) -> None:
+    page = visit(app.url)
+    ask(page, "What is the capital of France?")
+    reply(page, "And of Spain?")
+    page.page.locator(".turn").first.click()
+    page.page.wait_for_selector(".turn:nth-child(1)[aria-current]")
+    page.type("seed", "none")  # so that the server refuses
+    page.page.fill(".reply textarea", "And of Lyon?")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector(".status[data-state=error]")
+    assert page.page.locator(".turn").count() == 2
+    page.page.locator(".turn").nth(1).click()
+    page.page.wait_for_selector(".turn:nth-child(2)[aria-current]")
+    page.type("seed", "2")
+    page.type("prompt", "And of Italy?")
+    page.run()
+    assert page.page.locator(".turn").count() == 2
+    assert re.search("France.*Italy", page.text(".prompt-strip"), re.DOTALL)
 
 
 def test_generate_runs_the_latest_turn_again_and_new_chat_forgets(visit: Open, app: Running) -> None:

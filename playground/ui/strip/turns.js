@@ -16,6 +16,13 @@ function startTurns(find, show, shownRun) {
     const number = coming ? turnsIn(coming) : 0;
     turns = turns.slice(0, Math.max(0, number - 1));
     if (number === turns.length + 1) turns.push(run);
+    for (const each of [...turns, run]) each.turns = turns; // a run that another takes the place of keeps its chat
+  }
+
+  // A run that is in no turn of this chat is shown again: its own chat comes back as it was.
+  function revisit(run) {
+    turns = run.turns;
+    before = turns.length ? turns[turns.length - 1].said.slice(0, -1) : [];
   }
 
   function forget() {
@@ -34,9 +41,12 @@ function startTurns(find, show, shownRun) {
     return [mode, prompt];
   }
 
-  // The next message stands where that of `run` stands: what came after it goes.
+  // The next message stands where that of `run` stands: what came after it goes. A prompt that was made of ids was
+  // a message's before.
   function rewind(run) {
-    before = run.said ? run.said.slice(0, -1) : [];
+    let origin = run;
+    while (!origin.said && origin.from) origin = origin.from;
+    before = origin.said ? origin.said.slice(0, -1) : [];
   }
 
   function renew() {
@@ -46,8 +56,9 @@ function startTurns(find, show, shownRun) {
     prompt.select();
   }
 
+  // A reply to the turn on the screen. The turns after it go when its own run begins.
   function send(text) {
-    const run = turns[turns.length - 1];
+    const run = shownRun();
     before = [...run.said, { role: 'assistant', content: thoughtOf(run).answer }];
     const prompt = document.querySelector('#prompt textarea');
     prompt.value = text;
@@ -62,14 +73,34 @@ function startTurns(find, show, shownRun) {
     const system = document.querySelector('#system textarea');
     if (system) system.readOnly = going;
     const latest = turns[turns.length - 1];
-    showNotice(find('.notice'), run, turns, () => show(latest));
+    showNotice(find('.notice'), run, turns, () => choose(latest));
     find('.talk').hidden = !going;
-    find('.turns').replaceChildren(...turns.map((turn, index) => turnRow(turn, index, turn === run, () => show(turn))));
-    const { end } = run.lanes[0];
-    find('.reply').hidden = run !== latest || !end || !thoughtOf(run).finished;
+    find('.turns').replaceChildren(...turns.map((turn, index) => turnRow(turn, index, turn === run, () => choose(turn))));
+    const shown = turns.indexOf(run) + 1;
+    find('.reply').hidden = !shown || !run.lanes[0].end || !thoughtOf(run).finished;
+    box.placeholder = run === latest ? 'Reply to this answer' : 'Reply to turn ' + shown;
+    leaves.textContent = leavesInWords(shown, turns.length);
+    markLeaving();
+  }
+
+  // Looking at another turn takes a reply back that did not become a run.
+  function choose(turn) {
+    before = turns[turns.length - 1].said.slice(0, -1);
+    show(turn);
+  }
+
+  // While a reply to an earlier turn is being written, the list shows which turns it would leave.
+  function markLeaving() {
+    const shown = turns.indexOf(shownRun());
+    [...find('.turns').children].forEach((row, index) => {
+      row.classList.toggle('leaving', box.value !== '' && shown >= 0 && index > shown);
+    });
   }
 
   const box = find('.reply textarea');
+  const leaves = el('p', 'leaves');
+  find('.reply').prepend(leaves);
+  box.addEventListener('input', markLeaving);
   find('.reply').addEventListener('submit', (event) => {
     event.preventDefault();
     if (!box.value) return;
@@ -85,7 +116,15 @@ function startTurns(find, show, shownRun) {
 
   // The form reads it from here when Generate is pressed.
   window.tokenPlayground = { example, history: () => (before.length ? JSON.stringify(before) : '') };
-  return { said, begin, draw, rewind };
+  return { said, begin, draw, rewind, revisit };
+}
+
+// What a reply to turn `shown` of `total` leaves behind; empty for the latest.
+function leavesInWords(shown, total) {
+  if (!shown || shown >= total) return '';
+  const one = shown + 1 === total;
+  const those = one ? 'turn ' + total : shown + 2 === total ? 'turns ' + (shown + 1) + ' and ' + total : 'turns ' + (shown + 1) + ' to ' + total;
+  return 'A reply goes on from turn ' + shown + '. Sending it leaves ' + those + ' behind; until then ' + (one ? 'it stays.' : 'they stay.');
 }
 
 function turnsIn(messages) {
