@@ -8,8 +8,9 @@ from typing import Any
 import gradio as gr
 
 from playground.ui.api import add_api
+from playground.ui.assets import styles
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
-from playground.ui.parts import Header, library, styles
+from playground.ui.parts import Header, library
 from playground.ui.playground_tab import FREE, playground_tab
 from playground.ui.run import Server
 from playground.ui.theme import theme

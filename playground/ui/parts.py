@@ -1,80 +1,28 @@
 """The components of our own: the header and the board.
 
 They are static templates that never mention the value, filled by JavaScript: text of a model or a person
-reaches the page as text nodes only. The scripts are small files under strip/, joined here into one library
-that the page's head holds once for all components.
+reaches the page as text nodes only. The scripts (assets.py) are one library that the page's head holds once
+for all components.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from playground.ui.plots import plots_script
-
-STRIP = Path(__file__).parent / "strip"
-PURE = (
-    "numbers",
-    "text",
-    "records",
-    "color",
-    "decision",
-    "arithmetic",
-    "thought",
-    "watchdata",
-    "passes",
-    "plotdata",
-    "paragraphs",
-    "meters",
-    "rewrite",
-)  # need no page
-VIEWS = (
-    "dom",
-    "notice",
-    "chips",
-    "popover",
-    "ask",
-    "softmax",
-    "funnel",
-    "dice",
-    "whatif",
-    "find",
-    "inspector",
-    "lane",
-    "turns",
-    "watch",
-    "think",
-    "ribbon",
-    "timeline",
-    "looptable",
-    "timing",
-    "branches",
-    "tree",
-    "edit",
-    "hand",
-    "board",
-    "header",
-)
-
-
-def script(*names: str) -> str:
-    return "\n".join((STRIP / f"{name}.js").read_text(encoding="utf-8") for name in names)
+from playground.ui import assets
+from playground.ui.plots import LIBRARY, looks
 
 
 def library() -> str:
-    """All our JavaScript. Its functions see each other and nobody else sees them but by their starters."""
-    starters = ", ".join(f"start{name}" for name in ("Board", "Header"))
-    parts = (plots_script(), script(*PURE, *VIEWS), f"return {{ {starters} }};")
-    return "window.tokenPlaygroundParts = (() => {\n" + "\n".join(parts) + "\n})();"
+    """All our JavaScript; makes the charts' library be served.
 
-
-def styles() -> str:
-    """All our CSS, for the page's head. Gradio would rewrite it if it came as a component's own."""
-    names = ("theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look")
-    return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names)
+    Its address has no host and no leading slash, so that it holds under a root path and without internet.
+    """
+    gr.set_static_paths([LIBRARY])
+    return assets.library({"library": f"gradio_api/file={LIBRARY.as_posix()}", **looks()})
 
 
 class _Part(gr.HTML):
@@ -88,7 +36,7 @@ class _Part(gr.HTML):
         send = ", ".join(f"{event}: (data) => trigger('{event}', data)" for event in events)
         start = f"window.tokenPlaygroundParts.start{template.capitalize()}"
         super().__init__(
-            html_template=(STRIP / f"{template}.html").read_text(encoding="utf-8"),
+            html_template=assets.template(template),
             js_on_load=f"const send = {{ {send} }};\n"
             f"{start}(element, props, watch, (event, data) => send[event](data), server);",
             apply_default_css=False,

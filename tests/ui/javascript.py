@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from playground.ui.parts import PURE, script
+from playground.ui.assets import PURE, script
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from playground.ui.parts import script
+from playground.ui.assets import script
 from tests.ui.fake_engine import EMOJI, FakeVocabulary
 from tests.ui.javascript import evaluate, needs_node
 

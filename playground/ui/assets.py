@@ -1,0 +1,81 @@
+"""What the page's own JavaScript and CSS are made of: small files under strip/, joined. Needs no Gradio, so
+that a page without a server is made of the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+STRIP = Path(__file__).parent / "strip"
+PURE = (
+    "numbers",
+    "text",
+    "records",
+    "color",
+    "decision",
+    "arithmetic",
+    "thought",
+    "watchdata",
+    "passes",
+    "plotdata",
+    "paragraphs",
+    "meters",
+    "rewrite",
+)  # need no page
+VIEWS = (
+    "dom",
+    "notice",
+    "chips",
+    "popover",
+    "ask",
+    "softmax",
+    "funnel",
+    "dice",
+    "whatif",
+    "find",
+    "inspector",
+    "lane",
+    "turns",
+    "watch",
+    "think",
+    "ribbon",
+    "timeline",
+    "looptable",
+    "timing",
+    "branches",
+    "tree",
+    "edit",
+    "hand",
+    "board",
+    "header",
+)
+STARTERS = ("startBoard", "startHeader")
+STYLES = ("theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look")
+
+
+def script(*names: str) -> str:
+    return "\n".join((STRIP / f"{name}.js").read_text(encoding="utf-8") for name in names)
+
+
+def library(
+    plots: Mapping[str, Any], names: tuple[str, ...] = PURE + VIEWS, starters: tuple[str, ...] = STARTERS
+) -> str:
+    """The JavaScript files `names`, whose functions see each other; all others see `starters` alone.
+
+    `plots`: where the charts' library is and how the figures look (plots.py).
+    """
+    parts = (f"const PLOTS = {json.dumps(plots)};", script(*names), f"return {{ {', '.join(starters)} }};")
+    return "window.tokenPlaygroundParts = (() => {\n" + "\n".join(parts) + "\n})();"
+
+
+def styles(*names: str) -> str:
+    """The CSS files `names`; without any, all that the live page has."""
+    return "\n".join((STRIP / f"{name}.css").read_text(encoding="utf-8") for name in names or STYLES)
+
+
+def template(name: str) -> str:
+    """The HTML of a component; it holds no value."""
+    return (STRIP / f"{name}.html").read_text(encoding="utf-8")
