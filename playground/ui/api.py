@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from playground.trace import SamplingParams, event_record
+from playground.ui.header import header_json
 from playground.ui.host import Engine, NoEngine
 from playground.ui.run import MOST_CHARACTERS, Server, sentence
 from playground.ui.stream import events_of
@@ -91,7 +92,7 @@ def add_api(server: Server) -> None:
 
 
 def health_route(server: Server) -> Route:
-    """GET /health: whether the model is there, and how busy it is."""
+    """GET /health: whether the model is there, how busy it is, and what the page's header shows."""
 
     async def health(request: Request) -> JSONResponse:
         engine, seats = server.host.ready, server.seats
@@ -103,6 +104,7 @@ def health_route(server: Server) -> Route:
                 "running": seats.taken,
                 "waiting": seats.waiting,
                 "free": seats.free,
+                "header": header_json(server.host),
             }
         )
 

@@ -246,6 +246,37 @@ def test_the_menu_of_models_loads_another_behind_and_a_failure_keeps_the_old(
     )
 
 
+def load_other(page: Visit, name: str) -> None:
+    page.page.click("#model")
+    page.page.wait_for_selector(".offer")
+    page.page.fill(".models .other input", name)
+    page.page.click(".models .other button")
+    wait_for_name(page, name)
+
+
+def wait_for_name(page: Visit, name: str) -> None:
+    page.page.wait_for_function("(name) => document.querySelector('#model b').textContent === name", arg=name)
+
+
+def test_an_open_page_learns_that_somebody_else_switched_the_model(visit: Open, app: Running) -> None:
+    hers, his = visit(app.url), visit(app.url)
+    ask(hers, "What is the capital of France?")
+    hers.page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    load_other(his, "org/new")
+    asked = hers.requests.count(app.url + "/health")
+    hers.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert hers.text("#model b") == MODEL_NAME
+    assert hers.requests.count(app.url + "/health") == asked  # nobody looks at it: it asks nothing
+    hers.page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+    wait_for_name(hers, "org/new")
+    assert "context 2,048" in hers.text("#model")
+    hers.chip(3).click()
+    hers.page.locator("#inspector button.candidate[data-id]").nth(1).click()
+    hers.page.wait_for_selector(".status[data-state=error]")
+    assert "made by another model than the one that runs now, org/new" in hers.text(".status")
+    load_other(his, MODEL_NAME)  # back, for the tests after this one
+
+
 def test_b38_hostile_replies_are_shown_letter_for_letter(visit: Open, app: Running) -> None:
     page = visit(app.url)
     ask(page, "\n".join(HOSTILE))

@@ -1,13 +1,17 @@
 // The header: which model, how far it is, the menu of models, and the switch between light and dark.
 
+const LOOKS_EVERY_MS = 10000;
+
 function startHeader(element, props, watch, trigger, server) {
   const chip = element.querySelector('#model');
   const news = element.querySelector('.news');
   const menu = startMenu(element, chip, trigger, server);
+  let shown = ''; // the model's name
 
   function show(text) {
     if (!text) return;
     const { state, name, facts, share, thinking, coming } = JSON.parse(text);
+    shown = name;
     chip.dataset.state = state;
     chip.replaceChildren(el('b', '', name), el('span', 'details', facts ? ' · ' + facts : ''));
     chip.title = name + (facts ? ' · ' + facts : '');
@@ -27,6 +31,18 @@ function startHeader(element, props, watch, trigger, server) {
   try { chosen = localStorage.getItem('playground-theme'); } catch { /* a private window */ }
   if (chosen) document.body.classList.toggle('dark', chosen === 'dark');
 
+  // Somebody else may have switched the model. Asked by a page that is looked at only, and at once when it is
+  // looked at again; its address holds under a root path too.
+  async function look() {
+    if (document.hidden) return;
+    try {
+      const { model, header } = await (await fetch('health')).json();
+      if (model !== null && model !== shown) show(header);
+    } catch { /* the server is away: the next look will tell */ }
+  }
+
+  setInterval(look, LOOKS_EVERY_MS);
+  document.addEventListener('visibilitychange', look);
   watch('value', () => show(props.value));
   show(props.value);
 }
