@@ -37,12 +37,27 @@ def parting(reference: int, lane: int, traces: Sequence[Trace], picks: Picks | N
            from what is certain without a look at the logits.
     """
     first, second = traces[reference], traces[lane]
-    index = first_difference(first.answer_ids, second.answer_ids)
-    if index is None:
-        return Parting(reference, lane, None, None, None, "unknown", _no_parting(first, second))
-    ours, theirs = first.steps[index], second.steps[index]
+    answers = first.answer_ids, second.answer_ids
+    index = first_difference(*answers)
+    steps = None if index is None else (first.steps[index], second.steps[index])
+    return parting_of(reference, lane, answers, (first.params, second.params), steps, picks)
+
+
+def parting_of(
+    reference: int,
+    lane: int,
+    answers: tuple[Sequence[int], Sequence[int]],
+    params: tuple[SamplingParams, SamplingParams],
+    steps: tuple[TokenStep, TokenStep] | None,
+    picks: Picks | None = None,
+) -> Parting:
+    """`parting` of two answers as ids, the reference's first. `steps`: theirs where they part, if they do."""
+    index = first_difference(*answers)
+    if index is None or steps is None:
+        return Parting(reference, lane, None, None, None, "unknown", _no_parting(*map(len, answers)))
+    ours, theirs = steps
     look = picks or ((ours, ours), (theirs, theirs))
-    cause = _cause(first, second, index, picks)
+    cause = _cause(params, ours, theirs, picks)
     return Parting(
         reference,
         lane,
@@ -50,7 +65,7 @@ def parting(reference: int, lane: int, traces: Sequence[Trace], picks: Picks | N
         _rival(ours, ours, theirs, look),
         _rival(theirs, ours, theirs, look),
         cause,
-        f"{_lead(index)} {_why(cause, first.params, second.params, ours, theirs, picks)}",
+        f"{_lead(index)} {_why(cause, *params, ours, theirs, picks)}",
     )
 
 
@@ -81,12 +96,13 @@ def _rival(picked: TokenStep, ours: TokenStep, theirs: TokenStep, look: Picks) -
     )
 
 
-def _cause(first: Trace, second: Trace, index: int, picks: Picks | None) -> Cause:
-    ours, theirs = first.steps[index], second.steps[index]
+def _cause(
+    params: tuple[SamplingParams, SamplingParams], ours: TokenStep, theirs: TokenStep, picks: Picks | None
+) -> Cause:
     if "forced" in (ours.draw.method, theirs.draw.method):
         return "given"
     if picks is None:
-        return _certain(first.params, second.params, ours, theirs)
+        return _certain(*params, ours, theirs)
     if (picks[0][0].token_id, picks[1][1].token_id) != (ours.token_id, theirs.token_id):
         return "rounding"
     by_settings = picks[1][0].token_id == theirs.token_id
@@ -115,14 +131,13 @@ def _differing(first: SamplingParams, second: SamplingParams) -> list[str]:
 # The sentence. A token stands in it in its visible form, in quotation marks, since it may be a comma.
 
 
-def _no_parting(first: Trace, second: Trace) -> str:
-    lengths = len(first.steps), len(second.steps)
-    if 0 in lengths:
+def _no_parting(first: int, second: int) -> str:
+    if 0 in (first, second):
         return "There is nothing to compare: one of these lanes has no token."
-    same = f"Both lanes have the same {_tokens(min(lengths))}"
-    if lengths[0] == lengths[1]:
+    same = f"Both lanes have the same {_tokens(min(first, second))}"
+    if first == second:
         return f"{same}."
-    return f"{same}; then {'the reference' if lengths[0] < lengths[1] else 'this lane'} ends."
+    return f"{same}; then {'the reference' if first < second else 'this lane'} ends."
 
 
 def _tokens(count: int) -> str:
@@ -150,7 +165,8 @@ def _why(
         case "given":
             return _given(ours, theirs, here, there)
         case "settings":
-            return f"{_by_settings(ours, theirs, here, there)}: {settings} made the difference, not the luck."
+            luck = "" if ours.draw.method == theirs.draw.method == "greedy" else ", not the luck"
+            return f"{_by_settings(ours, theirs, here, there)}: {settings} made the difference{luck}."
         case "dice":
             again = "The settings are the same" if not names else "Either lane's settings would do"
             return f"{again}; the roll landed on {here} instead of {there}: the dice made the difference."
@@ -187,9 +203,7 @@ def _given(ours: TokenStep, theirs: TokenStep, here: str, there: str) -> str:
 def _by_settings(ours: TokenStep, theirs: TokenStep, here: str, there: str) -> str:
     methods = ours.draw.method, theirs.draw.method
     if methods == ("greedy", "greedy"):
-        return (
-            f"No dice are rolled: this lane takes {here} and the reference {there}, each the likeliest left"
-        )
+        return f"No dice are rolled; the likeliest token left is {here} here and {there} in the reference"
     if methods == ("greedy", "sampled"):
         return f"The reference takes the likeliest token, {there}, and this lane's roll landed on {here}"
     if methods == ("sampled", "greedy"):
