@@ -4,7 +4,7 @@ Everything is the production way: serializer, outbox, Gradio's stream, the board
 answer's stream as the browser counts them. The main thread's time is Chromium's own count of the
 processor's time for its tasks, so that others on the machine do not count. A token is on the screen when the
 frame with its chip has been drawn. A short run goes first, so that loading the library for charts counts
-nowhere.
+nowhere. Two moments of the page follow, each with a server of its own (moments.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import statistics
 import time
 from collections.abc import Callable
 from typing import Any
+
+from tests.bench.moments import moments
 
 TOKENS = 1000
 PACE = 50
@@ -63,9 +65,11 @@ def page(report: Callable[..., None]) -> None:
             samples, received, drawn = measure(tab)
             sent = server.get("/times")
             browser.close()
+            servers.close()
+            tell(report, samples, received, drawn, sent)
+            moments(report, playwright, path)
     finally:
         servers.close()
-    tell(report, samples, received, drawn, sent)
 
 
 def run(tab: Any, tokens: int, watch: Callable[[], Any] = lambda: None) -> None:
