@@ -56,7 +56,9 @@ class Lane:
         self.prefill_s = 0.0
         self.prefill_tokens = 0
         self.uncharged_s = 0.0  # of prefill, until the next step takes it as its forward time
-        self._key = IdsKey(self.request.prompt.ids)  # of all ids up to the last one of the answer
+        self._key = IdsKey(
+            self.request.prompt.ids, self.request.owner
+        )  # of all ids up to the last one of the answer
         self._stream = TextStream(self.vocabulary)
         self._stops = StopFilter(self.request.params.stop)
         self._text: list[str] = []
@@ -72,7 +74,7 @@ class Lane:
 
     def first_missing_row(self) -> int:
         """The first position whose logits some step needs and nobody has; len(ids) if there is none."""
-        key = IdsKey(self.request.prompt.ids)
+        key = IdsKey(self.request.prompt.ids, self.request.owner)
         made = max(self.request.known, len(self.request.recorded))  # steps that need no row
         for index in range(len(self.request.forced) + 1):
             if index >= made and self.pool.get(key.key) is None:

@@ -93,6 +93,7 @@ class LocalEngine:
         reuse: bool = True,
         cache: bool = True,
         exact: bool = False,
+        owner: str = "",
     ) -> Stream:
         """Run `prompt` in one lane per settings; events as they come, `event.lane` says whose.
 
@@ -101,7 +102,8 @@ class LocalEngine:
         reported again, for a reader that goes on with a run it has. `watched` ids are listed in every step.
         `reuse=False` reads the whole prompt anew, `cache=False` reads everything anew at each step.
         `exact=True` decodes lane by lane: in 16 bit, where rounding depends on what else is in a pass, each
-        lane then equals that lane alone, bit by bit.
+        lane then equals that lane alone, bit by bit. What one `owner` asked is kept for that owner alone, but
+        for what the template itself wrote, so that nobody can tell from the time a run takes.
         Closing the iterator, from any thread, stops the run within a step. Raises ValueError, before
         anything runs, for settings or ids that this model cannot have and for a prompt that leaves no room
         for an answer.
@@ -118,6 +120,7 @@ class LocalEngine:
                 reuse=reuse,
                 cache=cache,
                 exact=exact,
+                owner=owner,
             )
             for lane in lanes
         ]
@@ -189,6 +192,7 @@ class LocalEngine:
         u: float | None = None,
         watched: Sequence[int] = (),
         top_n: int = 20,
+        owner: str = "",
     ) -> TokenStep:
         """What would have been picked at `step` of an answer under `params`, without running on from it.
 
@@ -197,7 +201,15 @@ class LocalEngine:
         step's own dice.
         """
         return self._looks.step(
-            prompt_ids, answer_ids, step, params, token_id=token_id, u=u, watched=watched, top_n=top_n
+            prompt_ids,
+            answer_ids,
+            step,
+            params,
+            token_id=token_id,
+            u=u,
+            watched=watched,
+            top_n=top_n,
+            owner=owner,
         )
 
     def picks(
@@ -208,13 +220,16 @@ class LocalEngine:
         params: Sequence[SamplingParams],
         *,
         watched: Sequence[int] = (),
+        owner: str = "",
     ) -> list[list[TokenStep]]:
         """The same step under each of `params` with the dice of each: [settings][dice]. So it can be told
         whether settings or dice made two lanes part."""
         seeded = [each.seeded() for each in params]
         return [
             [
-                self._looks.step(prompt_ids, answer_ids, step, replace(own, seed=other.seed), watched=watched)
+                self._looks.step(
+                    prompt_ids, answer_ids, step, replace(own, seed=other.seed), watched=watched, owner=owner
+                )
                 for other in seeded
             ]
             for own in seeded
@@ -225,10 +240,12 @@ class LocalEngine:
         prompt_ids: Sequence[int],
         answers: tuple[Sequence[int], Sequence[int]],
         params: tuple[SamplingParams, SamplingParams],
+        *,
+        owner: str = "",
     ) -> tuple[Divergence, ...]:
         """How far the second lane's distributions lie from the first's, at every index that both answers
         have; each is taken after its own lane's ids. Stored logits that were dropped are read anew."""
-        return tuple(self._looks.divergences(prompt_ids, answers, params))
+        return tuple(self._looks.divergences(prompt_ids, answers, params, owner=owner))
 
     def status(self) -> dict[str, int]:
         """Lanes running and waiting, and free slots."""

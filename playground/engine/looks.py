@@ -45,6 +45,7 @@ class Looks:
         u: float | None = None,
         watched: Sequence[int] = (),
         top_n: int = 20,
+        owner: str = "",
     ) -> TokenStep:
         """See LocalEngine.redistribute_ids."""
         if u is not None and not 0 <= u < 1:
@@ -56,9 +57,9 @@ class Looks:
         given = before if token_id is None else (*before, token_id)
         params = params.seeded()
         self._check(prompt_ids, given, params, watched, top_n)
-        row, forward_s = self._pool.get(IdsKey([*prompt_ids, *before]).key), 0.0
+        row, forward_s = self._pool.get(IdsKey([*prompt_ids, *before], owner).key), 0.0
         if row is None:
-            row, forward_s = self._read_row([*prompt_ids, *before])
+            row, forward_s = self._read_row([*prompt_ids, *before], owner)
         with torch.inference_mode():
             made = self._distribution(row, params, prompt_ids, before)
             assert params.seed is not None
@@ -94,12 +95,14 @@ class Looks:
         prompt_ids: Sequence[int],
         answers: tuple[Sequence[int], Sequence[int]],
         params: tuple[SamplingParams, SamplingParams],
+        *,
+        owner: str = "",
     ) -> Iterator[Divergence]:
         """See LocalEngine.divergences."""
         both = min(len(answer) for answer in answers)
         for answer, own in zip(answers, params, strict=True):
             self._check(prompt_ids, answer[:both], own)
-        rows = [self._rows(prompt_ids, answer[:both]) for answer in answers]
+        rows = [self._rows(prompt_ids, answer[:both], owner) for answer in answers]
         everything = np.arange(self._info.vocabulary)
         for index, pair in enumerate(zip(*rows, strict=True)):
             first, second = (
@@ -129,35 +132,35 @@ class Looks:
         request = Request(prompt, unlimited, tuple(given), watched=tuple(watched), top_n=top_n)
         check_request(request, self._info, needed=0, allowed=0)
 
-    def _rows(self, prompt_ids: Sequence[int], answer_ids: Sequence[int]) -> Iterator[Tensor]:
+    def _rows(self, prompt_ids: Sequence[int], answer_ids: Sequence[int], owner: str) -> Iterator[Tensor]:
         """The row of logits (vocab,) that each id of the answer was picked from."""
         ids, start = [*prompt_ids, *answer_ids], len(prompt_ids)
-        key = IdsKey(prompt_ids)
+        key = IdsKey(prompt_ids, owner)
         for place in range(start, len(ids)):
             row = self._pool.get(key.key)
             if row is None:
-                self._read(ids[:place], ids[place : place + _READ])
+                self._read(ids[:place], ids[place : place + _READ], owner)
                 row = self._pool.get(key.key)
             if row is None:
                 raise ValueError("not available here: the server keeps no logits")
             yield row
             key.extend([ids[place]])
 
-    def _read_row(self, ids: Sequence[int]) -> tuple[Tensor, float]:
+    def _read_row(self, ids: Sequence[int], owner: str) -> tuple[Tensor, float]:
         """The logits after `ids`, and the seconds that their pass took."""
-        forward_s = self._read(ids, ())
-        row = self._pool.get(IdsKey(ids).key)
+        forward_s = self._read(ids, (), owner)
+        row = self._pool.get(IdsKey(ids, owner).key)
         if row is None:
             raise ValueError("not available here: the server keeps no logits")
         return row, forward_s
 
-    def _read(self, ids: Sequence[int], given: Sequence[int]) -> float:
+    def _read(self, ids: Sequence[int], given: Sequence[int], owner: str) -> float:
         """Bring the rows after `ids` and after each of `given` but the last back into the pool, by a run of
         given tokens on the worker. Returns the seconds that its first pass took."""
         prompt = Prompt("", (), (), tuple(ids), None)
         params = SamplingParams(max_tokens=max(1, len(given)), seed=0)
         forward_s = None
-        for event in self._start([Request(prompt, params, tuple(given), top_n=1)]):
+        for event in self._start([Request(prompt, params, tuple(given), top_n=1, owner=owner)]):
             if isinstance(event, TokenStep) and forward_s is None:
                 forward_s = event.forward_s
             elif isinstance(event, Finished) and forward_s is None:

@@ -20,10 +20,12 @@ Scores = list[tuple[float, int] | None]  # per position: raw logprob and rank of
 
 
 class IdsKey:
-    """A running hash of a sequence of ids: two sequences have the same key if and only if they are equal."""
+    """A running hash of a sequence of ids: two sequences of one owner have the same key if and only if they
+    are equal, those of two owners never."""
 
-    def __init__(self, ids: Iterable[int] = ()) -> None:
-        self._hash = hashlib.blake2b(digest_size=16)
+    def __init__(self, ids: Iterable[int] = (), owner: str = "") -> None:
+        secret = hashlib.sha256(owner.encode()).digest() if owner else b""
+        self._hash = hashlib.blake2b(digest_size=16, key=secret)
         self.extend(ids)
 
     def extend(self, ids: Iterable[int]) -> bytes:
@@ -75,6 +77,7 @@ class Prefix:
     ids: np.ndarray  # (n,) int64
     states: Snapshot
     scores: Scores
+    owner: str = ""
     bytes: int = field(default=0)
 
     def shared(self, ids: np.ndarray) -> int:
@@ -82,6 +85,10 @@ class Prefix:
         n = min(len(self.ids), len(ids))
         differ = np.flatnonzero(self.ids[:n] != ids[:n])
         return int(differ[0]) if len(differ) else n
+
+    def usable(self, ids: np.ndarray, owner: str, public: int) -> int:
+        """How many leading ids are the same and may be taken over: another owner's up to `public` only."""
+        return self.shared(ids) if owner == self.owner else min(self.shared(ids), public)
 
 
 class PrefixStore:
@@ -91,23 +98,26 @@ class PrefixStore:
         self.bytes = 0
         self._kept: list[Prefix] = []
 
-    def longest(self, ids: np.ndarray, others: Sequence[Prefix] = ()) -> tuple[Prefix | None, int]:
-        """The prefix, kept here or among `others`, that shares most leading ids with `ids`, and how many."""
+    def longest(
+        self, ids: np.ndarray, others: Sequence[Prefix] = (), *, owner: str = "", public: int = 0
+    ) -> tuple[Prefix | None, int]:
+        """The prefix, kept here or among `others`, with most leading ids that `owner` may take over for
+        `ids`, and how many (see Prefix.usable)."""
         best, length = None, 0
         for prefix in (*self._kept, *others):
-            if (n := prefix.shared(ids)) > length:
+            if (n := prefix.usable(ids, owner, public)) > length:
                 best, length = prefix, n
         if best in self._kept:  # used: it goes last
             self._kept.remove(best)
             self._kept.append(best)
         return best, length
 
-    def keep(self, ids: Sequence[int], states: Snapshot, scores: Scores, room: int) -> None:
+    def keep(self, ids: Sequence[int], states: Snapshot, scores: Scores, room: int, owner: str = "") -> None:
         """Copy a row that is about to be given back, if it fits into `room` bytes with the others."""
         array, scores = np.asarray(ids, dtype=np.int64), list(scores)
         size = sum(part.numel() * part.element_size() for pair in states for part in pair)
         for kept in list(self._kept):  # what the new row holds as well is not needed any more
-            if kept.shared(array) == len(kept.ids):
+            if kept.owner == owner and kept.shared(array) == len(kept.ids):
                 for place, score in enumerate(kept.scores):
                     scores[place] = scores[place] or score
                 self._drop(kept)
@@ -115,7 +125,7 @@ class PrefixStore:
             return
         self.shrink(room - size)
         copies = [(keys.clone(), values.clone()) for keys, values in states]
-        self._kept.append(Prefix(array, copies, scores, size))
+        self._kept.append(Prefix(array, copies, scores, owner, size))
         self.bytes += size
 
     def shrink(self, most_bytes: int) -> None:

@@ -24,6 +24,18 @@ class Request:
     reuse: bool = True
     cache: bool = True
     exact: bool = False  # alone in its passes, whatever else runs, and nothing taken over from others
+    owner: str = ""  # whose run it is: how long a run takes must not tell others what this one asked
+
+    @property
+    def public(self) -> int:
+        """How many leading tokens of the prompt the template wrote by itself: those tell nobody anything."""
+        segments = self.prompt.segments
+        count = 0
+        for token in self.prompt.tokens:
+            if not segments[token.segment].added_by_template:
+                break
+            count += 1
+        return count
 
 
 def check_request(request: Request, model: ModelInfo, needed: int, allowed: int) -> None:

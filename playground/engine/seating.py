@@ -60,21 +60,33 @@ class Seating:
         if not self._reuses(lane):
             return False
         ids = np.asarray(lane.ids)
-        _, now = self._longest(ids)
-        soon = [Prefix(np.asarray(other.ids), [], []).shared(ids) for other in reading if other.request.reuse]
+        _, now = self._longest(lane)
+        soon = [
+            Prefix(np.asarray(other.ids), [], [], other.request.owner).usable(
+                ids, lane.request.owner, lane.request.public
+            )
+            for other in reading
+            if other.request.reuse
+        ]
         return max(soon, default=0) > now + 1
 
     def _reuses(self, lane: Lane) -> bool:
         request = lane.request
         return self.batched and request.cache and request.reuse and not request.exact
 
-    def _longest(self, ids: np.ndarray) -> tuple[Prefix | None, int]:
+    def _longest(self, lane: Lane) -> tuple[Prefix | None, int]:
         live = [
-            Prefix(np.asarray(lane.ids[: seat.length]), seat.snapshot(seat.length), lane.scores)
-            for lane, seat in self.seats.items()
+            Prefix(
+                np.asarray(other.ids[: seat.length]),
+                seat.snapshot(seat.length),
+                other.scores,
+                other.request.owner,
+            )
+            for other, seat in self.seats.items()
             if isinstance(seat, Slot) and seat.length
         ]
-        return self.prefixes.longest(ids, live)
+        request = lane.request
+        return self.prefixes.longest(np.asarray(lane.ids), live, owner=request.owner, public=request.public)
 
     def sit(self, lane: Lane) -> None:
         """Give the lane a seat, with the longest prefix that is at hand and leaves no number out."""
@@ -92,7 +104,7 @@ class Seating:
     def _slot(self, lane: Lane) -> Slot:
         prefix, shared = None, 0
         if self._reuses(lane):
-            prefix, shared = self._longest(np.asarray(lane.ids))
+            prefix, shared = self._longest(lane)
         batch = SlotBatch(self.model.config, capacity=len(lane.ids) + 1)
         if prefix is None:
             return batch.add()
@@ -142,7 +154,9 @@ class Seating:
     def _keep(self, lane: Lane, seat: Slot) -> None:
         states, room = seat.snapshot(seat.length), self._room_for_prefixes()
         try:
-            self.prefixes.keep(lane.ids[: seat.length], states, lane.scores[: seat.length], room)
+            self.prefixes.keep(
+                lane.ids[: seat.length], states, lane.scores[: seat.length], room, lane.request.owner
+            )
         except Exception:  # out of memory, most likely: what is kept for later must not cost anybody a run
             self.prefixes.shrink(0)
 

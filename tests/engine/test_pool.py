@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.engine.pool import IdsKey, LogitsPool, PrefixStore
-from playground.trace import SamplingParams
+from playground.trace import Prompt, PromptToken, SamplingParams, Segment
 from tests import fakes
 from tests.engines import engine_of, prompt_of
 
@@ -86,3 +86,35 @@ def test_b43_many_runs_stay_inside_the_bounds() -> None:
         assert seating.prefixes.bytes + sum(batch.total_bytes for batch in seating.batches) <= 2**20
         assert not seating.seats
         assert not engine._scheduler._runs
+
+
+@given(IDS, st.text(max_size=5), st.text(max_size=5))
+def test_two_owners_never_share_a_key(ids: list[int], first: str, second: str) -> None:
+    assert (IdsKey(ids, first).key == IdsKey(ids, second).key) == (first == second)
+
+
+def test_of_others_only_what_the_template_wrote_is_taken_over() -> None:
+    """Neither keys and values, nor rows of logits: the time to the first token tells nothing."""
+    segments = (Segment("template", 0, 8, True), Segment("user", 8, 40, False))
+    ids = list(range(40))
+    tokens = tuple(PromptToken(i, i, b"x", i, i + 1, 0 if i < 8 else 1, False, None, None) for i in range(40))
+    prompt = Prompt("x" * 40, segments, tokens, tuple(ids), None)
+    params = SamplingParams(max_tokens=3, ignore_eos=True, seed=1)
+    with engine_of(fakes.tiny_llama()) as engine:
+        runs = {}
+        for name, owner in (("first", "ann"), ("again", "ann"), ("other", "bob"), ("bob again", "bob")):
+            runs[name] = engine.run(prompt, params, owner=owner)
+        reused = {name: run.finished.reused_tokens for name, run in runs.items()}
+        assert reused == {
+            "first": 0,
+            "again": 40,
+            "other": 7,
+            "bob again": 40,
+        }  # the score of the 8th needs the row before it
+        assert runs["other"].finished.prefill_s > 0
+        assert len({run.answer_ids for run in runs.values()}) == 1
+        look = {
+            owner: engine.redistribute_ids(ids, runs["first"].answer_ids, 1, params, owner=owner).forward_s
+            for owner in ("ann", "bob", "eve")
+        }
+        assert look["ann"] == look["bob"] == 0 < look["eve"]
