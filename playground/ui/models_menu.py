@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from playground.ui.host import Engine
 from playground.ui.run import Server
 
 LONGEST_NAME = 300  # characters
@@ -62,7 +63,7 @@ class Menu:
                 {
                     "name": name,
                     "words": offer.words if offer else "",
-                    "size": _size(offer, here) if offer else "",
+                    "size": self._size(offer, here) if offer else "",
                     "speed": self._speed(offer) if offer and name != current else "",
                     "current": name == current,
                     "usable": here or not hub,
@@ -85,9 +86,21 @@ class Menu:
         pace, engine = self._server.host.pace, self._server.host.ready
         if pace is None or engine is None:
             return ""
-        size = {"float32": 4, "bfloat16": 2, "float16": 2}.get(engine.info.dtype, 4)
-        tokens = pace / (offer.parameters * size)
+        tokens = pace / (offer.parameters * _bytes_each(engine))
         return f"about {tokens:.{0 if tokens >= 10 else 1}f} tokens/s"
+
+    def _size(self, offer: Offer, here: bool) -> str:
+        """How large the model is, to fetch and in the memory of this machine."""
+        billions = offer.parameters >= 1e9
+        number = (
+            f"{offer.parameters / 1e9:.1f} billion" if billions else f"{offer.parameters / 1e6:.0f} million"
+        )
+        parts = [f"{number} parameters"]
+        if not here:
+            parts.append(f"{offer.download / 1e9:.1f} GB to fetch")
+        if engine := self._server.host.ready:
+            parts.append(f"{offer.parameters * _bytes_each(engine) / 1e9:.1f} GB in memory")
+        return " · ".join(parts)
 
     def _hub(self) -> str:
         """Why no model can be fetched, in a sentence; empty if it can."""
@@ -99,6 +112,12 @@ class Menu:
 
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+
+
+def _bytes_each(engine: Engine) -> int:
+    """Bytes of a parameter, as this server would load another model too."""
+    return {"float32": 4, "bfloat16": 2, "float16": 2}.get(engine.info.dtype, 4)
 
 
 def at_hand(name: str) -> bool:
@@ -107,8 +126,11 @@ def at_hand(name: str) -> bool:
         return True
     from huggingface_hub import try_to_load_from_cache
 
+    def kept(file: str) -> bool:
+        return isinstance(try_to_load_from_cache(name, file), str)
+
     try:
-        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+        return kept("config.json") and any(map(kept, _WEIGHTS))
     except ValueError:  # not a name of a hub
         return False
 
@@ -121,10 +143,3 @@ def _ask_hub() -> str:
     except Exception:
         return "Not on this machine, and no model hub can be reached."
     return ""
-
-
-def _size(offer: Offer, here: bool) -> str:
-    billions = offer.parameters >= 1e9
-    number = f"{offer.parameters / 1e9:.1f} billion" if billions else f"{offer.parameters / 1e6:.0f} million"
-    fetched = "" if here else f" · {offer.download / 1e9:.1f} GB to fetch"
-    return f"{number} parameters{fetched}"

@@ -72,7 +72,7 @@ def moments(report: Callable[..., None], playwright: Any, path: str | None) -> N
 
 
 def slide(tab: Any) -> list[float]:
-    """A run, a token of it in the inspector, and so many moves of the temperature: how late each was shown."""
+    """A run, a token of it in the inspector, and moves of the temperature: how late each was shown, in ms."""
     tab.wait_for_selector("#model[data-state=ready]")
     tab.evaluate("document.querySelectorAll('.lane').forEach((lane) => { lane.dataset.old = 'yes' })")
     tab.click("#generate")

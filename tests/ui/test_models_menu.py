@@ -135,3 +135,21 @@ def test_speeds_are_estimated_from_bytes_of_weights_and_the_pace_seen_here(
     speeds = {row["name"]: row["speed"] for row in Menu(server).rows()["offers"]}
     assert speeds["Qwen/Qwen3-0.6B"] == "about 4.2 tokens/s"  # 10 GB/s ÷ 596 million × 4 bytes
     assert BUNDLED == bundled.NAME
+
+
+def test_sizes_are_told_to_fetch_and_in_memory() -> None:
+    server = serve()
+    sizes = {row["name"]: row["size"] for row in Menu(server).rows()["offers"]}
+    assert sizes[BUNDLED] == "134 million parameters · 0.5 GB in memory"  # float32
+    largest = "1.7 billion parameters · 3.4 GB to fetch · 6.8 GB in memory"
+    assert sizes["HuggingFaceTB/SmolLM2-1.7B-Instruct"] == largest
+
+
+def test_a_model_is_at_hand_when_its_weights_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"config.json"}
+    monkeypatch.setattr(
+        "huggingface_hub.try_to_load_from_cache", lambda name, file: file if file in kept else None
+    )
+    assert not models_menu.at_hand("org/name")  # a fetch that was broken off leaves the small files
+    kept.add("model.safetensors.index.json")
+    assert models_menu.at_hand("org/name")
