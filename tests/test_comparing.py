@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playground.comparing import csv_of, first_difference, numbers, sample_tree, sweep_of
-from playground.comparing.numbers import words_of
+from playground.comparing.table import words_of
 from playground.engine.local import LocalEngine
 from playground.findings import Branch, LaneNumbers, SampleTree
 from playground.params import SamplingParams

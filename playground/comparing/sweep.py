@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from playground.comparing.parting import first_difference, shown
+from playground.comparing.partings import first_difference, shown
 from playground.findings import Sweep
 from playground.trace import Trace
 
