@@ -1,0 +1,42 @@
+// A plotly figure that the server made, light and dark: drawn when it can be seen, and anew for another theme or size.
+
+function makeFigure(label, choose) {
+  const plot = el('div', 'plot');
+  const element = el('div', 'figure', plot);
+  element.setAttribute('role', 'img');
+  element.setAttribute('aria-label', label);
+  let figure = null;
+  let listening = false;
+  let visible = false;
+
+  async function draw() {
+    if (!figure || !visible || !element.isConnected) return;
+    const drawn = figure;
+    let Plotly;
+    try {
+      Plotly = await loadPlotly();
+    } catch (error) {
+      element.classList.add('missing');
+      plot.textContent = 'No chart: ' + error.message + '.';
+      return;
+    }
+    if (drawn !== figure || !element.clientWidth) return;
+    const { data, layout } = figure[document.body.classList.contains('dark') ? 'dark' : 'light'];
+    const height = layout.height || element.clientHeight;
+    await Plotly.react(plot, data, { ...layout, width: element.clientWidth, height, autosize: false }, { displayModeBar: false });
+    if (listening || !choose) return;
+    listening = true;
+    plot.on('plotly_click', ({ points }) => { if (points.length) choose(points[0]); });
+  }
+
+  new IntersectionObserver(([entry]) => { visible = entry.isIntersecting; draw(); }, { rootMargin: '200px' }).observe(element);
+  new ResizeObserver(() => draw()).observe(element);
+  new MutationObserver(draw).observe(document.body, { attributes: true, attributeFilter: ['class'] });
+  return {
+    element,
+    show(made) {
+      figure = made;
+      draw();
+    },
+  };
+}

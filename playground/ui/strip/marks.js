@@ -1,0 +1,64 @@
+// What every board of chips shares: its colours and their legend, selection, and walking by keyboard.
+
+function fillColours(chooser) {
+  for (const [value, colour] of Object.entries(COLOURS)) {
+    const option = el('option', '', colour.label);
+    option.value = value;
+    chooser.append(option);
+  }
+}
+
+function showLegend(legend, mode) {
+  const colour = COLOURS[mode];
+  legend.dataset.mode = mode;
+  legend.querySelector('.from').textContent = colour.from || '';
+  legend.querySelector('.to').textContent = colour.to || '';
+  legend.querySelector('.unit').textContent = colour.unit;
+}
+
+function placeOf(chip) {
+  const { lane, index } = chip.dataset;
+  return { lane: lane === 'prompt' ? lane : Number(lane), index: Number(index) };
+}
+
+function tokenOf(run, { lane, index }) {
+  return lane === 'prompt' ? run.prompt[index] : run.lanes[lane].steps[index];
+}
+
+function chipOf(run, { lane, index }) {
+  return lane === 'prompt' ? run.promptChips[index] : run.lanes[lane]?.chips[index];
+}
+
+// One chip of the run is selected: this one.
+function markChip(run, place) {
+  if (run.selected) chipOf(run, run.selected)?.setAttribute('aria-selected', 'false');
+  run.selected = place;
+  chipOf(run, place).setAttribute('aria-selected', 'true');
+}
+
+// One chip of the list is reached by the Tab key: this one.
+function roveTo(list, chip) {
+  list.querySelectorAll('.token[tabindex="0"]').forEach((other) => { other.tabIndex = -1; });
+  chip.tabIndex = 0;
+  chip.focus({ preventScroll: false });
+}
+
+// Arrow keys walk the chips that `within(chip)` gives; a click or Enter picks one, Escape hides what hovers.
+function walkChips(strip, { within, pick, hide }) {
+  strip.addEventListener('click', (event) => {
+    const chip = event.target.closest('.token');
+    if (chip) pick(chip);
+  });
+  strip.addEventListener('keydown', (event) => {
+    const chip = event.target.closest('.token');
+    if (!chip) return;
+    const chips = [...within(chip).querySelectorAll('.token')];
+    const at = chips.indexOf(chip);
+    const goals = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: chips.length - 1 };
+    if (event.key in goals) roveTo(within(chip), chips[Math.min(chips.length - 1, Math.max(0, goals[event.key]))]);
+    else if (event.key === 'Enter' || event.key === ' ') pick(chip);
+    else if (event.key === 'Escape') hide();
+    else return;
+    event.preventDefault();
+  });
+}
