@@ -1,0 +1,88 @@
+"""How much each visitor of a hosted server may have in flight, so that one cannot take it from the others.
+
+A visitor is an address. Behind a proxy that is the proxy's own, but for those named in the settings, whose
+X-Forwarded-For uvicorn then reads (`trust`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+CALLS = ("/component_server", "/call/", "/run/", "/api/", "/queue/join", "/upload")  # what costs work
+
+
+class Busy(ValueError):
+    """A visitor has too much in flight: one sentence."""
+
+
+class Visitors:
+    """Counts what is in flight by address. All methods run on the server's event loop.
+
+    `most_runs` lanes and `most_calls` short calls a visitor; None for no limit.
+    """
+
+    def __init__(self, most_runs: int | None = None, most_calls: int | None = None) -> None:
+        self.most_runs, self.most_calls = most_runs, most_calls
+        self._runs: Counter[str] = Counter()
+        self._calls: Counter[str] = Counter()
+
+    @contextmanager
+    def run(self, address: str | None, lanes: int = 1) -> Iterator[None]:
+        """Hold `lanes` of the visitor's runs inside the block. Raises Busy if they have too many."""
+        with _held(self._runs, address or "", lanes, self.most_runs, "runs at once"):
+            yield
+
+    @contextmanager
+    def call(self, address: str | None) -> Iterator[None]:
+        """Hold one short call inside the block. Raises Busy if the visitor has too many."""
+        with _held(self._calls, address or "", 1, self.most_calls, "requests at once"):
+            yield
+
+
+@contextmanager
+def _held(counts: Counter[str], address: str, number: int, most: int | None, what: str) -> Iterator[None]:
+    if most is not None and counts[address] + number > most:
+        going = f"you have {counts[address]}" if counts[address] else f"this asks for {number}"
+        raise Busy(
+            f"This server lets each visitor have {most} {what} and {going}: please wait for some to end."
+        )
+    counts[address] += number
+    try:
+        yield
+    finally:
+        counts[address] -= number
+        if not counts[address]:
+            del counts[address]
+
+
+class Door:
+    """ASGI middleware: short calls to the API and to the page's own server functions, counted by visitor."""
+
+    def __init__(self, app: ASGIApp, visitors: Visitors) -> None:
+        self.app, self.visitors = app, visitors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope.get("path", "")
+        if scope["type"] != "http" or scope["method"] != "POST" or not any(part in path for part in CALLS):
+            await self.app(scope, receive, send)
+            return
+        try:
+            with self.visitors.call((scope.get("client") or ("",))[0]):
+                await self.app(scope, receive, send)
+        except Busy as error:
+            body = json.dumps({"detail": str(error)}).encode()
+            headers = [(b"content-type", b"application/json"), (b"retry-after", b"1")]
+            await send({"type": "http.response.start", "status": 429, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+
+
+def trust(proxies: str) -> None:
+    """Read X-Forwarded-For of these proxies (addresses or networks, separated by commas; * for all) and of
+    nobody else. To be called before the server starts: uvicorn would trust 127.0.0.1 by itself."""
+    os.environ["FORWARDED_ALLOW_IPS"] = proxies
