@@ -152,6 +152,8 @@ function whatIfWords(step, moved, params) {
   if (Object.keys(params.logit_bias || {}).length) held.push('bias');
   if ((params.banned || []).length) held.push('bans');
   const stay = held.length ? [' Still in force: ' + held.join(', ') + '.'] : [];
+  const alone = moved.stages.find((stage) => stage.name === 'listed');
+  const listed = alone ? [' Over the ' + alone.kept + ' listed tokens: this page knows no others, and they would have a share too.'] : [];
   const read = moved.forward > 0 ? [' The stored logits had been dropped, so the model read the text again: ' + milliseconds(moved.forward) + '.'] : [];
-  return ['What if: the run itself is unchanged. ', ...how, ...stay, ...read];
+  return ['What if: the run itself is unchanged. ', ...how, ...listed, ...stay, ...read];
 }

@@ -4,7 +4,7 @@ const STAGE_NAMES = {
   logit_bias: 'bias', repetition_penalty: 'repetition penalty', presence_penalty: 'presence penalty',
   frequency_penalty: 'frequency penalty', banned: 'banned', bans: 'banned', min_tokens: 'min tokens',
   presence_frequency: 'penalties', model: 'the model', temperature: 'temperature', top_k: 'top-k', top_p: 'top-p', min_p: 'min-p', typical_p: 'typical-p',
-  greedy: 'greedy',
+  greedy: 'greedy', listed: 'listed tokens',
 };
 
 function stageName(name) {

@@ -9,6 +9,11 @@ function el(tag, className, ...children) {
   return element;
 }
 
+// A page that was made a file: it has no server, so nothing in it can go on.
+function isAlone() {
+  return document.documentElement.dataset.page === 'alone';
+}
+
 function heading(title, ...aside) {
   return el('div', 'heading', el('h2', '', title), el('span', 'aside', ...aside));
 }

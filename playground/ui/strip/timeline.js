@@ -1,20 +1,33 @@
 // The timeline: a plotly figure that follows the run. Plotly arrives after the page, when there is something
-// to draw, from this server.
+// to draw: from this server, from beside a page that was made a file, or out of that page itself.
 
 let plotlyArrives = null;
 
 function loadPlotly() {
   plotlyArrives = plotlyArrives || new Promise((resolve, reject) => {
     if (window.Plotly) { resolve(window.Plotly); return; }
+    if (PLOTS.packed) { unpackPlotly().then(resolve, reject); return; }
     const script = document.createElement('script');
     const root = (window.gradio_config && window.gradio_config.root) || location.href.replace(/[?#].*/, '');
-    script.src = root.replace(/\/?$/, '/') + PLOTS.library;
+    script.src = PLOTS.beside || root.replace(/\/?$/, '/') + PLOTS.library;
     script.async = true;
     script.onload = () => resolve(window.Plotly);
     script.onerror = () => { plotlyArrives = null; reject(new Error('the library for charts did not load')); };
     document.head.append(script);
   });
   return plotlyArrives;
+}
+
+// The library stands in the page as text: gzip, in base64.
+async function unpackPlotly() {
+  const text = document.getElementById(PLOTS.packed).textContent;
+  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  if (!window.DecompressionStream) throw new Error('this browser is too old to unpack the library for charts');
+  const script = document.createElement('script');
+  script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
+  document.head.append(script);
+  if (!window.Plotly) throw new Error('the library for charts did not start');
+  return window.Plotly;
 }
 
 function whenIdle(work) {
