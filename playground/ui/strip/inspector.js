@@ -74,7 +74,7 @@ function makeInspector(cards, context) {
   }
 
   function offer(stretch) {
-    if (stretch.id === shown.token.id) return null;
+    if (stretch.id === shown.token.id || isAlone()) return null;
     const button = el('button', 'quiet go', 'Go on with ', tokenName(stretch.text));
     button.type = 'button';
     button.addEventListener('click', () => fork(stretch.id));

@@ -3,7 +3,8 @@
 // A candidate is a button: the run goes on from here with that token, unless it is the run's own.
 function candidateRow(candidate, step, largest, run = step) {
   const own = candidate.id === run.id;
-  const row = el(own ? 'div' : 'button', 'candidate');
+  const fixed = own || isAlone();
+  const row = el(fixed ? 'div' : 'button', 'candidate');
   row.dataset.id = candidate.id;
   row.classList.toggle('chosen', candidate.id === step.id);
   row.classList.toggle('own', own);
@@ -18,8 +19,8 @@ function candidateRow(candidate, step, largest, run = step) {
     + (candidate.logit === null ? '−∞' : candidate.logit.toFixed(3))
     + (candidate.tied ? ', equal to its neighbour’s: the lower id comes first' : '')
     + (candidate.removedBy === null ? '' : ' · ' + reasonOf(step, candidate));
-  row.title = own ? facts : facts + ' · click: go on from here with this token';
-  if (!own) {
+  row.title = fixed ? facts : facts + ' · click: go on from here with this token';
+  if (!fixed) {
     row.type = 'button';
     row.setAttribute('aria-label', 'go on with ' + candidate.text + ', raw ' + percent(candidate.prob) + ', '
       + (candidate.removedBy === null ? 'final ' + percent(candidate.finalProb) : 'cut by ' + stageName(candidate.removedBy)));
