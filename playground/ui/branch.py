@@ -31,6 +31,7 @@ class Order:
     seed: int | None = None  # of the run that goes on
     node: int = 0  # which of its branches that is
     model: Any = None  # of the run, as the board was told
+    wait: bool = False  # pause when what is forced is there
 
     @property
     def goes_on(self) -> bool:
@@ -65,6 +66,7 @@ def read_order(said: Any) -> Order:
         None if seed is None else int(seed),
         _whole("node", said.get("node") or 0, MOST_IDS),
         said.get("model"),
+        wait=said.get("wait") is True,
     )
     if order.prompt_ids is None and (kind not in ("step", "play") or forced):
         raise ValueError("There is no run to go on with: press Generate first.")

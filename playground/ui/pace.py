@@ -23,7 +23,7 @@ from playground.ui.stream import Transport, events_of
 
 @dataclass(frozen=True)
 class Paused:
-    """One step was made, and the run waits for its visitor."""
+    """What was asked for is made, and the run waits for its visitor."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Plan:
     params: SamplingParams  # with a seed
     forced: tuple[int, ...] = ()
     known: int = 0
-    once: bool = False  # make one step, then wait
+    pause_at: int | None = None  # wait when the answer has so many tokens
     watched: tuple[int, ...] = ()  # ids to be listed in every step
 
 
@@ -72,10 +72,15 @@ async def paced(
     clock = asyncio.get_running_loop().time
     params, ids, known = plan.params, list(plan.forced), plan.known
     reading, prompt_sent = None, False
+    if plan.pause_at == known:  # nothing is to be made
+        yield plan.prompt
+        yield Paused()
+        return
     while True:
         began, pace = clock(), transport.pace
-        slowly = plan.once or pace > 0
-        limit = min(max(known + 1, len(ids)), params.max_tokens) if slowly else params.max_tokens
+        slowly = plan.pause_at is not None or pace > 0
+        portion_ends = plan.pause_at or max(known + 1, len(ids))
+        limit = min(portion_ends, params.max_tokens) if slowly else params.max_tokens
         portion = replace(params, max_tokens=limit, min_tokens=min(params.min_tokens, limit))
         if slowly and reading is None:
             reading = Reading(engine.vocabulary, params.stop)
@@ -114,7 +119,7 @@ async def paced(
                         if over:
                             yield event
                             return
-        if plan.once:
+        if plan.pause_at is not None:
             yield Paused()
             return
         while slowly and transport.pace == pace and (left := began + 1 / pace - clock()) > 0:

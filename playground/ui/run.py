@@ -234,7 +234,8 @@ async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, tr
         raise
     failed = ended if ended is not None and ended.reason in FAILURES else None
     if waits:
-        outbox.post(status("paused", "One step. The run waits."))
+        made = "One step" if order.kind == "step" else "What you wrote is there"
+        outbox.post(status("paused", f"{made}. The run waits."))
     else:
         outbox.post(status("error", failed.message) if failed else status("idle", ""))
 
@@ -243,12 +244,12 @@ async def _plan(
     server: Server, engine: Engine, recorder: Recorder, form: Form, params: SamplingParams, order: Order
 ) -> tuple[Plan, Op]:
     """What to run, and the operation that opens it on the board. Raises ValueError in a sentence."""
-    once = order.kind == "step"
     if params.seed is None and order.seed is not None:  # a fork rolls what its parent rolled
         params = replace(params, seed=order.seed)
     params = params.seeded()
     if order.prompt_ids is None:
-        plan = Plan(await server.prompt(engine, form.said, form.thinking), params, once=once)
+        prompt = await server.prompt(engine, form.said, form.thinking)
+        plan = Plan(prompt, params, pause_at=1 if order.kind == "step" else None)
         return plan, recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
     if order.model is not None:
         check_model(engine.info, order.model)
@@ -265,7 +266,12 @@ async def _plan(
     text = last_text(engine.vocabulary, params.stop, order.forced[: order.known])
     given = forced[order.known :]
     opening = recorder.branch(order.node, order.kind, order.known, text, given, params)
-    return Plan(prompt, params, forced, order.known, once), opening
+    pause_at = None
+    if order.kind == "step":
+        pause_at = max(order.known + 1, len(forced))
+    elif order.wait:
+        pause_at = len(forced)
+    return Plan(prompt, params, forced, order.known, pause_at), opening
 
 
 def _progress(loading: Loading) -> str:

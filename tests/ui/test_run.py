@@ -126,7 +126,7 @@ def test_stop_keeps_what_was_made_and_marks_it() -> None:
     engine, received = asyncio.run(story())
     end = named(received, "end")
     assert [op["reason"] for op in end] == ["stopped"]
-    assert steps_in(received) in (4, 5)  # the last may have been on its way
+    assert 0 < steps_in(received) <= 5  # the last ones may have been on their way
     assert engine.steps_made <= 6
     assert ops_of(received)[-1]["text"] == "Stopped."
 
