@@ -1,12 +1,19 @@
 // Forms that change a run in place: its answer or prompt as text, and text to go on with.
 
-function textForm(className, action, hint) {
+// `waiting`: the name of a second button, which submits with true: the run is to wait then.
+function textForm(className, action, hint, waiting) {
   const box = el('textarea');
   const told = el('p', 'told');
   const go = el('button', 'quiet strong', action);
+  const wait = waiting ? el('button', 'quiet wait', waiting) : null;
+  if (wait) {
+    wait.type = 'button';
+    wait.title = 'The run pauses there: look, step, or go on.';
+    wait.addEventListener('click', () => handle.submit(true));
+  }
   const cancel = el('button', 'quiet', 'Cancel');
   cancel.type = 'button';
-  const form = el('form', 'rewrite ' + className, box, el('div', 'row', go, cancel, told));
+  const form = el('form', 'rewrite ' + className, box, el('div', 'row', go, wait, cancel, told));
   box.setAttribute('aria-label', hint);
   box.spellcheck = false;
   form.hidden = true;
@@ -14,17 +21,17 @@ function textForm(className, action, hint) {
     box.style.height = 'auto';
     box.style.height = Math.min(box.scrollHeight + 2, 420) + 'px';
   };
-  const handle = { form, box, told, go, submit: () => {}, close: () => { form.hidden = true; } };
+  const handle = { form, box, told, go, wait, submit: () => {}, close: () => { form.hidden = true; } };
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    handle.submit();
+    handle.submit(false);
   });
   cancel.addEventListener('click', () => handle.close());
   box.addEventListener('input', grow);
   box.addEventListener('keydown', (event) => {
     event.stopPropagation();
     if (event.key === 'Escape') handle.close();
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) handle.submit();
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) handle.submit(false);
   });
   handle.open = (text) => {
     form.hidden = false;
@@ -35,23 +42,24 @@ function textForm(className, action, hint) {
   return handle;
 }
 
-// A form over `tokens`: says at each key which of them stay. `send` gets {kept, rest}.
+// A form over `tokens`: says at each key which of them stay. `send` gets {kept, rest} and whether to wait.
 function tokenForm(form, shown, tokens, send) {
   const say = () => {
     const kept = keptOf(tokens, form.box.value);
     form.told.textContent = keptInWords(kept, tokens.length);
     form.go.disabled = !kept.changed;
+    if (form.wait) form.wait.disabled = !kept.changed;
   };
   form.close = () => {
     form.form.hidden = true;
     shown.hidden = false;
     form.box.removeEventListener('input', say);
   };
-  form.submit = () => {
+  form.submit = (wait) => {
     const kept = keptOf(tokens, form.box.value);
     if (!kept.changed) return;
     form.close();
-    send(kept);
+    send(kept, wait);
   };
   form.box.addEventListener('input', say);
   shown.hidden = true;
@@ -86,8 +94,8 @@ function putIntoField(selector, text) {
 function startEdits(board, order) {
   const lanes = board.find('.lanes');
   const strip = board.find('.prompt-strip');
-  const answer = textForm('answer', 'Run from the change', 'the answer as text');
-  const more = textForm('more', 'Write it and go on', 'text to go on with');
+  const answer = textForm('answer', 'Run from the change', 'the answer as text', 'Change it and wait');
+  const more = textForm('more', 'Write it and go on', 'text to go on with', 'Write it and wait');
   const prompt = textForm('prompt', 'Run', 'the prompt as text');
   lanes.after(answer.form, more.form);
   strip.after(prompt.form);
@@ -100,8 +108,8 @@ function startEdits(board, order) {
     const lane = run.lanes[0];
     const steps = textSteps(lane);
     close();
-    tokenForm(answer, lanes, steps, ({ kept, rest }) => {
-      order('edit', lane, kept, steps.slice(0, kept).map((step) => step.id), { text: rest });
+    tokenForm(answer, lanes, steps, ({ kept, rest }, wait) => {
+      order('edit', lane, kept, steps.slice(0, kept).map((step) => step.id), { text: rest, wait });
     });
   }
 
@@ -109,10 +117,10 @@ function startEdits(board, order) {
     const lane = board.run().lanes[0];
     const ids = textSteps(lane).map((step) => step.id);
     close();
-    more.submit = () => {
+    more.submit = (wait) => {
       if (!more.box.value) return;
       more.close();
-      order('force', lane, ids.length, ids, { text: more.box.value });
+      order('force', lane, ids.length, ids, { text: more.box.value, wait });
     };
     more.open('');
     more.told.textContent = 'Goes behind the ' + count(ids.length) + ' tokens so far, spaces as typed. The model’s tokenizer encodes it, every token is forced.';
