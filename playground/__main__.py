@@ -6,9 +6,7 @@ import argparse
 import contextlib
 import json
 import os
-import secrets
 import signal
-import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,18 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import playground
-from playground.arguments import Refused, messages_of, params_of, parser
+from playground.arguments import Failed, Refused, messages_of, params_of, parser, site_parser
+from playground.saving import check_target, save
 from playground.terminal import Terminal, drop
 from playground.trace import Event, Prompt, Trace, collect, event_record
 
 OK, FAILED, INTERRUPTED = 0, 1, 130
 _FAILURES = ("error", "nan_logits", "no_token_left")
-
-
-class Failed(Refused):
-    """Something that was asked for rightly did not work, in one sentence."""
-
-    code = FAILED
 
 
 class OutputLost(Failed):
@@ -41,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     terminal = Terminal(sys.stdout, sys.stderr)
     try:
-        options = parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        if given[:1] == ["site"]:
+            return _site(site_parser().parse_args(given[1:]), terminal)
+        options = parser().parse_args(given)
         return _show(options, terminal) if options.show else _run(options, terminal)
     except Refused as error:
         if str(error):
@@ -58,8 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     params = params_of(options)
     messages = messages_of(options)
-    if options.save:
-        _check_target(options.save)
+    for option, name in (("--save", options.save), ("--html", options.html)):
+        if name:
+            check_target(option, name)
     from playground.engine.models import LoadError
 
     try:
@@ -81,7 +78,9 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
     elif str(lost):
         terminal.note(str(lost))
     if options.save:
-        _save(options.save, trace)
+        save("trace", options.save, trace.to_json())
+    if options.html:
+        _save_page(options.html, trace)
     if finished.reason == "stopped" and lost is None:
         return INTERRUPTED
     return FAILED if lost is not None or finished.reason in _FAILURES else OK
@@ -152,79 +151,60 @@ def _stop_on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _check_target(name: str) -> None:
-    """What is known before a run of why it could not be saved as `name`. Raises Refused."""
-    try:
-        status = _status(name)
-        if status is None and not Path(os.path.realpath(name)).parent.is_dir():
-            raise Refused(f"--save cannot write {name!r}: there is no such folder")
-        if status is not None and stat.S_ISDIR(status.st_mode):
-            raise Refused(f"--save cannot write {name!r}: it is a folder")
-    except (OSError, ValueError) as error:  # too long a name, a character that no name may have, …
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise Refused(f"--save cannot write {name!r}: {reason}") from None
-
-
-def _status(name: str) -> os.stat_result | None:
-    try:
-        return os.stat(name)
-    except FileNotFoundError:
-        return None
-
-
-def _save(name: str, trace: Trace) -> None:
-    """Raises Failed."""
-    try:
-        status = _status(name)
-        if status is not None and (descriptor := _own(status)) is not None:
-            with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
-                file.write(trace.to_json() + "\n")
-        elif status is None or stat.S_ISREG(status.st_mode):
-            _replace(Path(os.path.realpath(name)), trace.to_json())
-        else:  # a pipe or a device, which must stay one
-            Path(name).write_text(trace.to_json(), "utf-8")
-    except OSError as error:
-        raise Failed(f"the trace could not be saved as {name!r}: {error.strerror}") from None
-
-
-def _own(status: os.stat_result) -> int | None:
-    """The descriptor of our own output, if that is the file: in /dev/stdout the trace follows the answer."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # a stream within Python has no descriptor
-            if os.path.samestat(status, os.fstat(stream.fileno())):
-                return stream.fileno()
-    return None
-
-
-def _replace(path: Path, text: str) -> None:
-    """Written beside, then renamed, so that an earlier file is whole or replaced."""
-    beside = path.with_name(f".{secrets.token_hex(8)}.part")  # however long the name of `path` is
-    try:
-        with beside.open("x", encoding="utf-8") as file:
-            file.write(text)
-        beside.replace(path)
-    finally:
-        with contextlib.suppress(OSError):  # renamed by now, or never made: nothing to remove
-            beside.unlink()
-
-
 def _show(options: argparse.Namespace, terminal: Terminal) -> int:
     """A saved trace, as it looked when it was made. Needs no torch."""
     if options.prompt is not None or options.messages or options.save:
         raise Refused("--show prints a saved trace and runs nothing: leave prompt, --messages and --save out")
-    try:
-        trace = Trace.from_json(Path(options.show).read_bytes())
-    except OSError as error:
-        raise Refused(f"--show cannot read {options.show!r}: {error.strerror}") from None
-    except ValueError as error:
-        raise Refused(f"--show cannot read {options.show!r}: {error}") from None
+    if options.html:
+        check_target("--html", options.html)
+    trace = _read_trace("--show", options.show)
     write = _writer(options.json, terminal)
     events: list[Event] = [trace.prompt, *trace.steps, trace.finished]
     for event in events:
         write(event)
     terminal.summary(trace.finished, trace.params)
     terminal.origin(trace.model, trace.created)
+    if options.html:
+        _save_page(options.html, trace)
     return OK
+
+
+def _site(options: argparse.Namespace, terminal: Terminal) -> int:
+    """Recorded runs as a static site. Needs no torch."""
+    folder = Path(options.folder)
+    runs = [(Path(name).stem, _read_trace("site", name)) for name in options.traces]
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise Refused(f"site cannot write {options.folder!r}: it is no folder")
+        from playground.pages.site import INDEX, Foreign, write_site
+
+        write_site(folder, runs)
+    except Foreign as error:
+        raise Refused(f"site cannot write there: {error}") from None
+    except ValueError as error:  # a character that no name may have
+        raise Refused(f"site cannot write {options.folder!r}: {error}") from None
+    except OSError as error:
+        raise Failed(f"the site could not be written to {options.folder!r}: {error.strerror}") from None
+    number = len(runs) or 1
+    terminal.note(f"{number} run{'s' if number > 1 else ''}: open {folder / INDEX}")
+    return OK
+
+
+def _save_page(name: str, trace: Trace) -> None:
+    """Raises Failed."""
+    from playground.pages.standalone import standalone_page
+
+    save("page", name, standalone_page(trace))
+
+
+def _read_trace(asker: str, name: str) -> Trace:
+    """Raises Refused."""
+    try:
+        return Trace.from_json(Path(name).read_bytes())
+    except OSError as error:
+        raise Refused(f"{asker} cannot read {name!r}: {error.strerror}") from None
+    except ValueError as error:
+        raise Refused(f"{asker} cannot read {name!r}: {error}") from None
 
 
 if __name__ == "__main__":

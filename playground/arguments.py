@@ -39,6 +39,12 @@ class Refused(Exception):
     code = 2
 
 
+class Failed(Refused):
+    """Something that was asked for rightly did not work, in one sentence."""
+
+    code = 1
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Refused(f"{message}; see python -m playground --help")
@@ -51,7 +57,9 @@ def parser() -> argparse.ArgumentParser:
         description="Let a language model answer in the terminal, each token coloured by its probability.",
         epilog="Exit codes: 0 the answer ended as it should; 1 the run, the loading or the saving failed; "
         "2 a bad argument; 130 stopped by Ctrl-C. What was made by then is printed and saved all the same. "
-        "Control characters in the printed text are shown as signs; --json and --save have the exact text.",
+        "Control characters in the printed text are shown as signs; --json and --save have the exact text. "
+        "Recorded runs as a static site: python -m playground site OUT [TRACE …]. To ask about the word site "
+        "alone: python -m playground -- site",
         allow_abbrev=False,
     )
     made.add_argument("prompt", nargs="?", help="the user's message; - reads it from standard input")
@@ -80,6 +88,22 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument("--watch", type=int, action="append", default=[], metavar="ID", help="list it always")
     group.add_argument("--save", metavar="FILE", help="keep the whole run as a trace")
     group.add_argument("--show", metavar="FILE", help="print a saved trace; nothing is run")
+    group.add_argument("--html", metavar="FILE", help="keep the run, also one of --show, as a page by itself")
+    return made
+
+
+def site_parser() -> argparse.ArgumentParser:
+    """The options of `site`. Parsing a bad one raises Refused."""
+    made = _Parser(
+        prog="python -m playground site",
+        description="Write recorded runs as a static site, which opens from a folder and from any file host.",
+        epilog="Exit codes: 0 the site is written; 1 it could not be written; 2 a bad argument, a trace that "
+        "cannot be read, or a file in OUT that is not this program's. Other files in OUT stay as they are.",
+        allow_abbrev=False,
+    )
+    made.add_argument("folder", metavar="OUT", help="the folder to write to; made if there is none")
+    what = "saved traces, in the order of the list (default: the shipped one)"
+    made.add_argument("traces", metavar="TRACE", nargs="*", help=what)
     return made
 
 

@@ -41,12 +41,14 @@ ARROWS = {
         "playground",
     },
     "playground": {"trace", "text", "engine"},
-    "main": {"trace", "text", "engine", "progress", "playground"},
+    "files": set(),
+    "pages": {"trace", "figures", "files", "ui"},
+    "main": {"trace", "text", "engine", "progress", "playground", "files", "pages"},
     "app": {"ui", "settings", "engine", "playground"},
 }
 PARTS = {
     "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "__init__": "playground",
-    "__main__": "main", "arguments": "main", "terminal": "main",
+    "__main__": "main", "arguments": "main", "terminal": "main", "saving": "main",
 }  # fmt: skip
 
 
