@@ -15,7 +15,7 @@ Steps = tuple[TokenStep, TokenStep]
 Picks = Sequence[Sequence[TokenStep]]  # [settings][dice], 0 the reference's and 1 the lane's
 
 # The settings that decide a pick, as people call them.
-_SETTINGS = {
+SETTINGS = {
     "temperature": "temperature", "top_k": "top-k", "top_p": "top-p", "min_p": "min-p",
     "typical_p": "typical-p", "repetition_penalty": "repetition penalty",
     "presence_penalty": "presence penalty", "frequency_penalty": "frequency penalty",
@@ -130,7 +130,7 @@ def _certain(params: Params, steps: Steps) -> Cause:
 
 def _differing(params: Params) -> list[str]:
     first, second = params
-    return [name for name in _SETTINGS if getattr(first, name) != getattr(second, name)]
+    return [name for name in SETTINGS if getattr(first, name) != getattr(second, name)]
 
 
 # The sentence. A token stands in it in its visible form, in quotation marks, since it may be a comma.
@@ -160,7 +160,7 @@ def _why(cause: Cause, params: Params, steps: Steps, picks: Picks | None) -> str
     ours, theirs = steps
     here, there = f"“{shown(theirs)}”", f"“{shown(ours)}”"
     names = _differing(params)
-    settings = f"the {_SETTINGS[names[0]]}" if len(names) == 1 else "the settings"
+    settings = f"the {SETTINGS[names[0]]}" if len(names) == 1 else "the settings"
     match cause:
         case "given":
             return _given(steps, here, there)

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import plotly.graph_objects as go
 
+from playground.figures.look import Palette, axis, layout, legend, palette, unit
 from playground.figures.words import literal, percent
 from playground.trace import Candidate, TokenStep
-
-
-class Palette(NamedTuple):
-    """Colours with the meaning they have everywhere: blue the model, grey openness, violet the end."""
-
-    model: str
-    open: str
-    end: str
-    ink: str
-    mute: str
-    line: str
-    surface: str
-
-
-LIGHT = Palette("#2b4acb", "#9aa3bd", "#6546ab", "#1d1c1a", "#645f56", "#e9e6df", "#ffffff")
-DARK = Palette("#8fa4ff", "#6b7492", "#bda4f2", "#eceae4", "#a9a59c", "#2b2e37", "#1b1d23")
-FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 
 
 def timeline(steps: Sequence[TokenStep], *, selected: int | None = None, dark: bool = False) -> go.Figure:
@@ -37,7 +21,7 @@ def timeline(steps: Sequence[TokenStep], *, selected: int | None = None, dark: b
     `selected` is the index of the step that a line marks. Without steps it is the empty figure that a page
     fills by itself (ui/strip/timeline.js does there what stands here).
     """
-    colours = DARK if dark else LIGHT
+    colours = palette(dark)
     places = [step.index + 1 for step in steps]
     names = [literal(_name(step)) for step in steps]
 
@@ -80,36 +64,19 @@ def _name(step: TokenStep) -> str:
 
 def _layout(colours: Palette, selected: int | None, nats: int) -> go.Layout:
     place = 0 if selected is None else selected + 1
-    axis = {
-        "gridcolor": colours.line,
-        "zeroline": False,
-        "linecolor": colours.line,
-        "tickfont": {"color": colours.mute, "size": 11},
-        "fixedrange": True,
-        "automargin": False,
-    }
-    return go.Layout(
-        template=go.layout.Template(),  # none of plotly's own looks
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": FONT, "size": 12, "color": colours.mute},
+    return layout(
+        colours,
         margin={"l": 40, "r": 34, "t": 24, "b": 22},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom",
-                "font": {"size": 11}, "traceorder": "reversed", "itemclick": False,
-                "itemdoubleclick": False},
+        legend=legend(traceorder="reversed"),
         hovermode="x unified",
-        hoverlabel={"bgcolor": colours.surface, "bordercolor": colours.line,
-                    "font": {"color": colours.ink, "size": 12}},
-        xaxis={**axis, "showgrid": False, "rangemode": "normal", "tickformat": ",d", "nticks": 8,
-               "unifiedhovertitle": {"text": "token %{x}"}},
-        yaxis={**axis, "range": [-0.02, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"},
-        yaxis2={**axis, "overlaying": "y", "side": "right", "showgrid": False,
-                "range": [-0.02 * nats, 1.04 * nats], "tickvals": [0, nats // 2, nats]},
-        annotations=[{"text": "nats", "xref": "paper", "yref": "paper", "x": 1, "y": 1.02, "xanchor": "left",
-                      "yanchor": "bottom", "showarrow": False, "font": {"size": 11, "color": colours.mute}}],
+        xaxis=axis(colours, showgrid=False, rangemode="normal", tickformat=",d", nticks=8,
+                   unifiedhovertitle={"text": "token %{x}"}),
+        yaxis=axis(colours, range=[-0.02, 1.04], tickvals=[0, 0.5, 1], tickformat=".0%"),
+        yaxis2=axis(colours, overlaying="y", side="right", showgrid=False,
+                    range=[-0.02 * nats, 1.04 * nats], tickvals=[0, nats // 2, nats]),
+        annotations=[unit("nats", colours, x=1, xanchor="left")],
         shapes=[{"type": "line", "x0": place, "x1": place, "yref": "paper", "y0": 0, "y1": 1,
                  "visible": selected is not None,
                  "line": {"color": colours.ink, "width": 1.25, "dash": "dot"}}],
-        dragmode=False,
         showlegend=True,
     )  # fmt: skip
