@@ -31,6 +31,7 @@ VIEWS = (
     "chips",
     "popover",
     "ask",
+    "rivals",
     "softmax",
     "funnel",
     "dice",

@@ -1,4 +1,4 @@
-"""Going on with a run from the board: a step, play, a fork, forced text, an edit.
+"""Going on with a run from the board: a step, play, a fork, forced text, an edit, another prompt.
 
 The board owns the tokens of its runs and sends their ids; ids are the truth, and only text that somebody
 typed is encoded here.
@@ -6,17 +6,30 @@ typed is encoded here.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from playground.trace import ModelInfo, Prompt, PromptToken, Segment
+from playground.trace import ModelInfo, Prompt, PromptToken, Segment, SegmentKind
 from playground.ui.host import Engine
 from playground.ui.records import SHORT_SHA
 
-KINDS = ("step", "play", "fork", "force", "edit", "prompt")
+# `prompt`: its prompt was edited; `exchange`: one id of it. Both are new runs beside the one they came from.
+KINDS = ("step", "play", "fork", "force", "edit", "prompt", "exchange")
+ANEW = ("step", "play", "prompt")  # may begin a new run from the form
 MOST_IDS = 1_000_000  # in one list from the board
 MOST_CHARACTERS = 100_000  # typed into a run
+MOST_PARTS = 10_000  # of a prompt
+
+
+@dataclass(frozen=True)
+class Part:
+    """Who wrote the next so many ids of a prompt."""
+
+    kind: SegmentKind
+    added_by_template: bool
+    length: int
 
 
 @dataclass(frozen=True)
@@ -31,12 +44,18 @@ class Order:
     seed: int | None = None  # of the run that goes on
     node: int = 0  # which of its branches that is
     model: Any = None  # of the run, as the board was told
+    parts: tuple[Part, ...] = ()  # of `prompt_ids`; text that was typed belongs to the last
     wait: bool = False  # pause when what is forced is there
 
     @property
     def goes_on(self) -> bool:
         """Whether a run on the screen goes on; otherwise a new one takes its place."""
-        return self.prompt_ids is not None and self.kind != "prompt"
+        return self.prompt_ids is not None and not self.beside
+
+    @property
+    def beside(self) -> bool:
+        """Whether a new run stands beside the one whose prompt was changed."""
+        return self.kind in ("prompt", "exchange")
 
 
 NEW_RUN = Order()
@@ -66,9 +85,10 @@ def read_order(said: Any) -> Order:
         None if seed is None else int(seed),
         _whole("node", said.get("node") or 0, MOST_IDS),
         said.get("model"),
+        _parts(said.get("parts") or [], len(prompt_ids or ())),
         wait=said.get("wait") is True,
     )
-    if order.prompt_ids is None and (kind not in ("step", "play") or forced):
+    if order.prompt_ids is None and (kind not in ANEW or forced):
         raise ValueError("There is no run to go on with: press Generate first.")
     return order
 
@@ -85,6 +105,21 @@ def _whole(name: str, number: Any, most: int) -> int:
     return number
 
 
+def _parts(parts: Any, length: int) -> tuple[Part, ...]:
+    if not isinstance(parts, list) or len(parts) > MOST_PARTS:
+        raise ValueError(f"parts must be a list of [kind, added by the template, length], got {parts!r:.40}")
+    read: list[Part] = []
+    for part in parts:
+        match part:
+            case [str(kind), (0 | 1) as added, int(own)] if kind in get_args(SegmentKind) and own >= 0:
+                read.append(Part(kind, bool(added), own))  # type: ignore[arg-type]
+            case _:
+                raise ValueError(f"a part must be [kind, added by the template, length], got {part!r:.60}")
+    if read and sum(part.length for part in read) != length:
+        raise ValueError(f"the parts of a prompt must have its {length:,} tokens in all")
+    return tuple(read)
+
+
 def typed_ids(engine: Engine, order: Order) -> list[int]:
     """The ids of the text that was typed, by the model's own tokenizer."""
     return list(engine.vocabulary.encode(order.text)) if order.text else []
@@ -99,33 +134,44 @@ def check_model(info: ModelInfo, model: Any) -> None:
         )
 
 
-def check_ids(info: ModelInfo, *lists: Sequence[int]) -> None:
-    """Raises ValueError, in a sentence, for an id that the model does not have."""
-    for ids in lists:
-        for token_id in ids:
-            if not 0 <= token_id < info.vocabulary:
-                raise ValueError(
-                    f"This run has token {token_id}, which {info.name} does not know: its ids are 0 to "
-                    f"{info.vocabulary - 1:,}. Press Generate to begin anew."
-                )
+def changed_prompt(engine: Engine, order: Order, typed: Sequence[int]) -> Prompt:
+    """The prompt of an order that changed one by its ids; `typed` are those of text that follows them."""
+    kept = order.prompt_ids or ()
+    if order.kind == "exchange":
+        others = len(kept) - 1
+        note = f"One token exchanged; the {others:,} other{'' if others == 1 else 's'} kept as they were."
+    else:
+        note = f"{len(kept):,} tokens kept as they were, {len(typed):,} read anew"
+    return prompt_of_ids(engine, (*kept, *typed), note, order.parts)
 
 
-def prompt_of_ids(engine: Engine, ids: Sequence[int], note: str = "") -> Prompt:
-    """A raw prompt that is these very ids, whatever the tokenizer would make of their text."""
-    words = engine.vocabulary
+def prompt_of_ids(engine: Engine, ids: Sequence[int], note: str = "", parts: Sequence[Part] = ()) -> Prompt:
+    """A prompt that is these very ids, whatever the tokenizer would make of their text.
+
+    `parts` say who wrote it, the last one also what lies beyond them; without them it is raw text.
+    """
+    words, decoder = engine.vocabulary, codecs.getincrementaldecoder("utf-8")("replace")
+    parts = parts or (Part("raw", False, len(ids)),)
+    owners = [number for number, part in enumerate(parts) for _ in range(part.length)]
+    owners += [len(parts) - 1] * (len(ids) - len(owners))
     tokens: list[PromptToken] = []
-    data = b""
-    for position, token_id in enumerate(ids):
-        start = len(data.decode("utf-8", "ignore"))
-        data += words.bytes_of(token_id)
-        end = len(data.decode("utf-8", "ignore"))
+    text, length = [], 0
+    for position, (token_id, owner) in enumerate(zip(ids, owners, strict=True)):
+        data, start = words.bytes_of(token_id), length
+        text.append(decoder.decode(data))
+        length += len(text[-1])
         special = words.is_special(token_id)
-        tokens.append(
-            PromptToken(position, token_id, words.bytes_of(token_id), start, end, 0, special, None, None)
-        )
-    text = data.decode("utf-8", "replace")
-    segment = Segment("raw", 0, len(text), False)
-    return Prompt(text, (segment,), tuple(tokens), tuple(ids), None, (note,) if note else ())
+        tokens.append(PromptToken(position, token_id, data, start, length, owner, special, None, None))
+    text.append(decoder.decode(b"", final=True))  # half a character at the very end
+    segments: list[Segment] = []
+    end = length + len(text[-1])
+    begins = {token.segment: token.start for token in reversed(tokens)}  # where each first stands
+    for number in reversed(range(len(parts))):
+        start = begins.get(number, end)
+        segments.append(Segment(parts[number].kind, start, end, parts[number].added_by_template))
+        end = start
+    segments.reverse()
+    return Prompt("".join(text), tuple(segments), tuple(tokens), tuple(ids), None, (note,) if note else ())
 
 
 def room(max_tokens: int, given: int, most: int) -> int:

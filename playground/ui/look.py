@@ -1,7 +1,8 @@
 """Looks at one step of a run on the board: other settings, another roll, any token of the vocabulary.
 
-Everything is computed from the step's stored logits by the engine; the run itself stays as it is. The board
-sends ids and settings, which are checked as any stranger's.
+A token of the prompt is looked at as the first of an answer to the ids before it. Everything is computed from
+the step's logits by the engine; the run itself stays as it is. The board sends ids and settings, which are
+checked as any stranger's.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from playground.trace import SamplingParams
-from playground.ui.branch import check_model
 from playground.ui.host import Engine, Words
-from playground.ui.records import Op, Recorder, compact
+from playground.ui.records import SHORT_SHA, Op, Recorder, compact
 from playground.ui.run import Server, sentence
 
 MOST_CHARACTERS = 200  # of a text to find
@@ -106,8 +106,11 @@ def read_look(asked: Any, engine: Engine, server: Server) -> Look:
     """Checks what came from the page. Raises ValueError in a sentence."""
     if not isinstance(asked, dict):
         raise ValueError("a look must be an object of names and values")
-    if asked.get("model") is not None:
-        check_model(engine.info, asked["model"])
+    if asked.get("model") not in (None, engine.info.sha256[:SHORT_SHA]):
+        raise ValueError(
+            "Not available here: this run was made by another model than the one that runs now, "
+            f"{engine.info.name}."
+        )
     most, size = server.settings.max_prompt_tokens, engine.vocabulary.size
     prompt_ids = _ids(asked, "prompt_ids", 1, most, size)
     answer_ids = _ids(asked, "answer_ids", 0, server.settings.max_new_tokens, size)

@@ -14,9 +14,9 @@ from playground.trace import Finished, Prompt, SamplingParams, TokenStep
 from playground.ui.branch import (
     NEW_RUN,
     Order,
+    changed_prompt,
     check_ids,
     check_model,
-    prompt_of_ids,
     read_order,
     room,
     typed_ids,
@@ -250,16 +250,14 @@ async def _plan(
     if order.prompt_ids is None:
         prompt = await server.prompt(engine, form.said, form.thinking)
         plan = Plan(prompt, params, pause_at=1 if order.kind == "step" else None)
-        return plan, recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
+        return plan, _opening(engine, recorder, params, order)
     if order.model is not None:
         check_model(engine.info, order.model)
     check_ids(engine.info, order.prompt_ids, order.forced)
     typed = await asyncio.to_thread(typed_ids, engine, order)
-    if not order.goes_on:  # the prompt itself was edited
-        ids = (*order.prompt_ids, *typed)
-        kept = f"{len(order.prompt_ids):,} tokens kept as they were, {len(typed):,} read anew"
-        plan = Plan(server.check_prompt(prompt_of_ids(engine, ids, kept)), params)
-        return plan, recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
+    if not order.goes_on:
+        changed = await asyncio.to_thread(changed_prompt, engine, order, typed)
+        return Plan(server.check_prompt(changed), params), _opening(engine, recorder, params, order)
     prompt = server.check_prompt(Prompt("", (), (), order.prompt_ids, None))
     forced = (*order.forced, *typed)
     params = replace(params, max_tokens=room(params.max_tokens, len(forced), server.settings.max_new_tokens))
@@ -272,6 +270,11 @@ async def _plan(
     elif order.wait:
         pause_at = len(forced)
     return Plan(prompt, params, forced, order.known, pause_at), opening
+
+
+def _opening(engine: Engine, recorder: Recorder, params: SamplingParams, order: Order) -> Op:
+    opening = recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
+    return {**opening, "beside": True} if order.beside else opening
 
 
 def _progress(loading: Loading) -> str:

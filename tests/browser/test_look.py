@@ -74,6 +74,33 @@ def test_what_if_shows_other_settings_and_leaves_the_run(visit: Open) -> None:
     assert page.page.locator(".hypothetical").count() == 0
 
 
+def test_what_if_goes_along_to_other_tokens_and_ends_with_the_run(visit: Open) -> None:
+    page = inspecting(visit)
+    slide(page, "temperature", 1.6)
+    page.page.locator(".card.funnel.hypothetical", has_text="temperature 1.6").wait_for()
+    page.chip(OPEN - 2).click()
+    page.page.locator("#inspector h2", has_text=f"Token {OPEN - 1} of").wait_for()
+    page.page.locator(".card.funnel.hypothetical", has_text="temperature 1.6").wait_for()
+    assert page.page.input_value("#whatif-temperature input") == "1.6"
+    assert page.page.input_value("#whatif-min-p input") == "0.03"
+    page.chip(4, "prompt").click()  # no settings there
+    page.page.wait_for_selector("#whatif-temperature", state="detached")
+    page.chip(OPEN).click()
+    page.page.locator(".card.funnel.hypothetical", has_text="temperature 1.6").wait_for()
+    page.page.get_by_role("button", name="Back to the run’s settings").click()
+    page.page.wait_for_selector(".card.distribution:not(.hypothetical)")
+    page.chip(OPEN - 2).click()
+    page.page.locator("#inspector h2", has_text=f"Token {OPEN - 1} of").wait_for()
+    assert page.page.input_value("#whatif-temperature input") == "0.9"
+    slide(page, "temperature", 1.6)
+    page.page.locator(".card.funnel.hypothetical", has_text="temperature 1.6").wait_for()
+    page.run()
+    page.chip(OPEN).click()
+    page.page.locator("#inspector h2", has_text=f"Token {OPEN + 1} of").wait_for()
+    assert page.page.input_value("#whatif-temperature input") == "0.9"
+    assert page.page.locator(".hypothetical").count() == 0
+
+
 def test_a_drag_asks_one_question_at_a_time_and_ends_on_its_last_value(visit: Open) -> None:
     page = inspecting(visit)
     begun = len(page.requests)

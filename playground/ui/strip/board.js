@@ -10,6 +10,7 @@ function startBoard(element, props, watch, trigger, server) {
   let live = null; // the run that operations speak of
   let latest = { run: 0, n: 0 };
   let drawing = false;
+  let held = null; // the place of the chip that had the focus when the strip was filled anew
 
   for (const [value, colour] of Object.entries(COLOURS)) {
     const option = el('option', '', colour.label);
@@ -26,8 +27,13 @@ function startBoard(element, props, watch, trigger, server) {
 
   const fork = (detail) => element.dispatchEvent(new CustomEvent('fork', { detail }));
   const look = makeInspector(find('#inspector .cards'), { ask: (request) => server.look(request), fork });
+  const rivals = makeRivals((request) => server.look(request));
   const hidePopover = startPopover(popover, strip, {
-    rows: (chip) => popoverOf(tokenAt(placeOf(chip)), run.vocabulary),
+    rows: (chip, problem) => popoverOf(tokenAt(placeOf(chip)), run.vocabulary, problem),
+    more: (chip, told) => {
+      const token = tokenAt(placeOf(chip));
+      if (token.prompt && token.prob !== null && !token.rivals) rivals.read(run, token, ({ problem }) => told(problem));
+    },
     fork: (chip, id) => fork({ ...placeOf(chip), id }),
   });
 
@@ -35,9 +41,14 @@ function startBoard(element, props, watch, trigger, server) {
     element, find, trigger,
     mode: () => chooser.value,
     run: () => run,
-    adopt: (other) => { run = live = other; },
+    adopt: (other) => {
+      if (other !== run) talk.revisit(other);
+      run = live = other;
+    },
     rewind: talk.rewind,
-    mount: (place) => {
+    mount: (place, other = run) => {
+      if (other !== run) talk.revisit(other);
+      run = other;
       mount();
       if (place) mark(place);
       showTime();
@@ -80,7 +91,7 @@ function startBoard(element, props, watch, trigger, server) {
       };
       talk.begin(run);
       for (let index = 0; index < op.lanes; index += 1) run.lanes.push(makeLane(index));
-      hand.begun(run, op.params);
+      hand.begun(run, op.params, op.beside);
       inspector.classList.remove('open');
       mount();
     },
@@ -91,6 +102,7 @@ function startBoard(element, props, watch, trigger, server) {
       const { chips, elements } = makePrompt(op.segments, live.prompt, op.notes);
       live.promptChips = chips;
       live.promptElements = elements;
+      greyShared(live);
       if (run === live) mount();
     },
 
@@ -101,6 +113,7 @@ function startBoard(element, props, watch, trigger, server) {
       const first = !lane.steps.length && !strip.querySelector('[tabindex="0"]');
       extendLane(lane, op.steps.map((record) => readStep(record, live.book)), chooser.value);
       if (first) lane.chips[0].tabIndex = 0;
+      if (held) holdFocus();
       if (live.follow && lane === live.lanes[op.lane]) mark({ lane: op.lane, index: lane.steps.length - 1 }, live);
       draw();
     },
@@ -135,6 +148,8 @@ function startBoard(element, props, watch, trigger, server) {
 
   // Puts `run` on the screen, whether it is new or is shown again.
   function mount() {
+    const focused = document.activeElement;
+    if (focused.matches('.token') && strip.contains(focused)) held = placeOf(focused);
     find('.lanes').replaceChildren(...run.lanes.map((lane) => lane.element));
     find('.plain').replaceChildren(...run.lanes.map((lane) => el('pre', '', lane.plain)));
     find('.prompt-strip').replaceChildren(...run.promptElements);
@@ -149,6 +164,16 @@ function startBoard(element, props, watch, trigger, server) {
     hidePopover();
     paintAll();
     draw();
+    if (held) holdFocus();
+  }
+
+  // Whoever forked by keyboard goes on from the chip in that place, or from the last before it.
+  function holdFocus() {
+    const chips = held.lane === 'prompt' ? run.promptChips : run.lanes[0].chips;
+    const chip = chips[Math.min(held.index, chips.length - 1)];
+    if (!chip) return;
+    held = null;
+    if (document.activeElement === document.body) rove(chip, true);
   }
 
   function showEnding() {
@@ -209,10 +234,10 @@ function startBoard(element, props, watch, trigger, server) {
     if (getComputedStyle(inspector).position === 'fixed') chip.scrollIntoView({ block: 'start' });
   }
 
-  function rove(chip) {
+  function rove(chip, still = false) {
     strip.querySelectorAll('.token[tabindex="0"]').forEach((other) => { other.tabIndex = -1; });
     chip.tabIndex = 0;
-    chip.focus({ preventScroll: false });
+    chip.focus({ preventScroll: still });
   }
 
   // Inspector and meters follow a run six times a second: nobody reads faster, and drawing costs the most.
@@ -234,8 +259,7 @@ function startBoard(element, props, watch, trigger, server) {
     if (run.watched) drawWatched(run.watched, run.lanes[0].steps, Math.max(0, run.selected?.index ?? 0));
     const token = run.selected && tokenAt(run.selected);
     if (!token) return;
-    const name = token.prompt ? flowing(piecesOf([token])[0].text).replace(/^ | $/g, '␣') : token.text;
-    look.show(token, run.selected, run, name || spacedHex(token.hex));
+    look.show(token, run.selected, run, (token.prompt ? promptTokenName(token) : token.text) || spacedHex(token.hex));
   }
 
   // Mouse, touch, keyboard

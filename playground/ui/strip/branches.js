@@ -1,9 +1,15 @@
 // A run and its forks. Each branch is a lane of its own that shares the step records before its departure
-// with its parent, by reference; the run shows one of them. Pure but for the chips that lanes make.
+// with its parent, by reference; the run shows one of them. Runs whose prompt was changed out of one another
+// share a grove. Pure but for the chips that lanes make.
 
 const OPEN_ENDS = ['stopped', 'max_tokens']; // ends after which a run can go on
 
-function startBranches(run, params) {
+// `from`: the run whose prompt was changed to make this one, or null.
+function startBranches(run, params, from) {
+  run.from = from;
+  run.grove = from ? from.grove : [];
+  run.grove.push(run);
+  if (from && from.going && !from.going.end) from.going.paused = true;
   run.params = params || null;
   run.tape = run.recorded; // of a run that was shipped, not made: true of its first branch alone
   const [root] = run.lanes;
@@ -92,6 +98,43 @@ function treeRows(branches) {
   };
   add(branches[0], 0, null);
   return rows;
+}
+
+// A token of the prompt in its visible form, as tokens of the answer come.
+function promptTokenName(token) {
+  const [piece] = piecesOf([token]);
+  if (piece.broken || piece.part !== undefined) return '‹' + spacedHex(token.hex) + '›';
+  return flowing(piece.text).replace(/^ | $/g, '␣') || '‹id ' + token.id + '›';
+}
+
+// Greys what a prompt shares with the one that it was changed from.
+function greyShared(run) {
+  if (!run.from) return;
+  const { at } = promptChange(run.from.prompt, run.prompt);
+  for (const chip of run.promptChips.slice(0, at)) chip.classList.add('shared');
+}
+
+// Where a prompt first differs from the one it was changed from, and the tokens there: {at, was, is}. Ids that
+// both end with are no change.
+function promptChange(before, after) {
+  const shorter = Math.min(before.length, after.length);
+  let at = 0;
+  while (at < shorter && before[at].id === after[at].id) at += 1;
+  let tail = 0;
+  while (tail < shorter - at && before[before.length - 1 - tail].id === after[after.length - 1 - tail].id) tail += 1;
+  return { at, was: before.slice(at, before.length - tail), is: after.slice(at, after.length - tail) };
+}
+
+// Who wrote which of these prompt tokens, as an order has it: [[kind, added by the template, length]].
+function partsOf(segments, tokens) {
+  const parts = [];
+  let last = null;
+  for (const { segment } of tokens) {
+    if (segment === last) parts[parts.length - 1][2] += 1;
+    else parts.push([...segments[segment], 1]);
+    last = segment;
+  }
+  return parts;
 }
 
 // What a branch put in place of what, in words: {at, was, is}.

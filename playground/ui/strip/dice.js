@@ -36,7 +36,7 @@ function makeDice(step, vocabulary, roll, offer) {
     mark.dataset.side = at < 0.12 ? 'start' : at > 0.88 ? 'end' : '';
     mark.classList.toggle('moved', u !== step.draw.u);
     label.textContent = u === null ? 'not rolled' : 'u = ' + rollText(u);
-    mark.setAttribute('aria-valuenow', rollText(at));
+    if (open) mark.setAttribute('aria-valuenow', rollText(at));
   }
 
   function say(settled) {

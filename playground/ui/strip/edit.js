@@ -134,7 +134,8 @@ function startEdits(board, order) {
       tokenForm(prompt, strip, own, ({ kept, rest }) => {
         const changed = prompt.box.value;
         const ids = [...lead, ...own.slice(0, kept)].map((token) => token.id);
-        order('prompt', run.lanes[0], 0, [], { prompt_ids: ids, text: rest });
+        const parts = [...partsOf(run.segments, lead), ['raw', 0, kept]];
+        order('prompt', run.lanes[0], 0, [], { prompt_ids: ids, parts, text: rest });
         putIntoField('#prompt textarea', changed);
       });
       return;
@@ -146,11 +147,11 @@ function startEdits(board, order) {
       prompt.close();
       board.rewind(run);
       putIntoField('#prompt textarea', prompt.box.value);
-      setTimeout(() => document.querySelector('#generate').click());
+      setTimeout(() => order('prompt', run.lanes[0], 0, [], { prompt_ids: null }));
     };
     prompt.open(text);
     prompt.go.disabled = false;
-    prompt.told.textContent = 'The template wraps your message, so the whole prompt is encoded anew: a new run, in place of this one and of what followed.';
+    prompt.told.textContent = 'The template wraps your message, so the whole prompt is encoded anew: a new run, and this one stays in the tree below the answer.';
   }
 
   return { editAnswer, editPrompt, writeOn, close };

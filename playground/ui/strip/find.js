@@ -2,9 +2,9 @@
 
 const FOUND = { id: 'by id', text: 'as typed', space: 'with a space before' };
 
-function makeFinder(asked) {
+function makeFinder(asked, prefix) {
   const input = el('input');
-  Object.assign(input, { type: 'search', id: 'find-token', placeholder: 'any token: its text or id', maxLength: 200, autocomplete: 'off', spellcheck: false });
+  Object.assign(input, { type: 'search', id: prefix + 'find-token', placeholder: 'any token: its text or id', maxLength: 200, autocomplete: 'off', spellcheck: false });
   input.setAttribute('aria-label', 'find any token at this step, by text or id');
   const rows = el('div', 'found');
   rows.setAttribute('aria-live', 'polite');

@@ -14,8 +14,8 @@ function formNow() {
 }
 
 // `board`: {element, find, trigger, mode() (the colouring), run() (on the screen), adopt(run) (makes it the one
-// that operations speak of), rewind(run) (the next message takes the place of that run's), mount(place) (shows the
-// run again, with that place selected)}.
+// that operations speak of), rewind(run) (the next message takes the place of that run's), mount(place, run) (shows
+// that run, by default again the one on the screen, with that place selected)}.
 function startHand(board) {
   let asked = null; // the run that the latest order goes on with
   let stepping = false; // a step is on its way: another press waits for it
@@ -30,19 +30,28 @@ function startHand(board) {
   const told = el('p', 'kept');
   told.hidden = true;
   board.find('.legend').after(bar, told);
-  const grove = startTree((node) => {
-    const run = board.run();
-    board.mount(showBranch(run, run.branches[node]));
+  const grove = startTree((root, node) => {
+    const run = board.run().grove[root];
+    board.mount(showBranch(run, run.branches[node]), run);
     draw();
   });
   told.after(grove.element);
   const edits = startEdits(board, order);
 
+  // `more` may have another prompt: its ids, or null for that of the form.
   function order(kind, lane, known, forced, more) {
     asked = board.run();
     const seed = lane.params && lane.params.seed != null ? String(lane.params.seed) : null;
     const ids = asked.prompt.map((token) => token.id);
     board.trigger('go', { kind, model: asked.model, prompt_ids: ids, forced, known, seed, node: lane.node, text: '', ...more });
+  }
+
+  // The run of the same prompt with one id exchanged.
+  function exchange(index, id) {
+    const { prompt, segments, lanes } = board.run();
+    const ids = prompt.map((token) => token.id);
+    ids[index] = id;
+    order('exchange', lanes[0], 0, [], { prompt_ids: ids, parts: partsOf(segments, prompt) });
   }
 
   function goOn(kind) {
@@ -61,10 +70,11 @@ function startHand(board) {
   }
 
   function fork({ lane, index, id }) {
+    if (lane === 'prompt') return exchange(index, id);
     const own = board.run().lanes[lane];
     const chosen = own.steps[index].id === id;
     const ids = own.steps.slice(0, index).map((each) => each.id);
-    order('fork', own, chosen ? index + 1 : index, [...ids, id]);
+    return order('fork', own, chosen ? index + 1 : index, [...ids, id]);
   }
 
   play.addEventListener('click', () => {
@@ -115,8 +125,9 @@ function startHand(board) {
     drawTree(grove.tree, run);
   }
 
-  function begun(run, params) {
-    startBranches(run, params);
+  // `beside`: the run that was asked with another prompt stays as it was.
+  function begun(run, params, beside) {
+    startBranches(run, params, beside ? asked : null);
     run.form = formNow();
     edits.close();
     told.hidden = true;

@@ -1,10 +1,25 @@
-// The tree of forks: one line per branch, drawn to the same scale, walked by click and by arrow keys.
+// The tree of forks: one line per branch, drawn to the same scale, walked by click and by arrow keys. Runs with
+// another prompt are roots of their own.
 
-const ROW_HEIGHT = 30; // pixels, as in runs.css
+const ROW_HEIGHT = 30; // pixels, as in hand.css
+const MOST_NAMED = 4; // tokens of a change
 
-function branchName(branches, branch) {
-  const departure = departureOf(branches, branch);
-  if (!departure) return [el('b', '', 'first run')];
+function someNames(tokens) {
+  const names = tokens.slice(0, MOST_NAMED).map((token) => tokenName(promptTokenName(token), token.special));
+  return tokens.length > MOST_NAMED ? [...names, '…'] : names.length ? names : ['–'];
+}
+
+function rootName(run) {
+  if (!run.from) return [el('b', '', 'first run')];
+  if (!run.prompt.length) return [el('b', '', 'another prompt')];
+  const { at, was, is } = promptChange(run.from.prompt, run.prompt);
+  if (!was.length && !is.length) return [el('b', '', 'same prompt')];
+  return [el('small', '', 'prompt ' + count(at + 1)), ' ', ...someNames(was), ' → ', ...someNames(is)];
+}
+
+function branchName(run, branch) {
+  const departure = departureOf(run.branches, branch);
+  if (!departure) return rootName(run);
   const { at, was, is, more } = departure;
   const parts = [el('small', '', count(at)), ' '];
   if (was !== null) parts.push(tokenName(was), ' → ');
@@ -17,8 +32,9 @@ function branchState(branch, going) {
   return branch.paused || !going ? 'paused' : 'writing';
 }
 
-function branchRow({ branch, depth, row, above }, run, longest) {
-  const label = el('span', 'from', ...branchName(run.branches, branch));
+// `shown`: the branch on the screen.
+function branchRow({ branch, depth, row, above }, run, longest, shown) {
+  const label = el('span', 'from', ...branchName(run, branch));
   label.style.paddingLeft = Math.min(depth, 6) * 12 + 'px';
   const track = el('span', 'track');
   const place = (part, from, to) => {
@@ -35,26 +51,27 @@ function branchRow({ branch, depth, row, above }, run, longest) {
   }
   const state = branchState(branch, branch === run.going);
   const element = el('div', 'fork', label, track, el('span', 'length', el('b', '', count(branch.steps.length)), ' · ' + state));
+  element.dataset.root = run.grove.indexOf(run);
   element.dataset.node = branch.node;
   element.setAttribute('role', 'treeitem');
   element.setAttribute('aria-level', depth + 1);
-  const shown = branch === run.lanes[0];
-  element.setAttribute('aria-selected', String(shown));
-  element.tabIndex = shown ? 0 : -1;
+  element.setAttribute('aria-selected', String(branch === shown));
+  element.tabIndex = branch === shown ? 0 : -1;
   return element;
 }
 
 function drawTree(tree, run) {
-  const drawn = run && run.branches && run.branches.length > 1;
-  tree.parentElement.hidden = !drawn;
-  if (!drawn) return;
+  const branches = run && run.grove ? run.grove.flatMap((root) => root.branches) : [];
+  tree.parentElement.hidden = branches.length < 2;
+  if (branches.length < 2) return;
   const focused = tree.contains(document.activeElement);
-  const longest = Math.max(...run.branches.map((branch) => branch.steps.length), 1);
-  tree.replaceChildren(...treeRows(run.branches).map((row) => branchRow(row, run, longest)));
+  const longest = Math.max(...branches.map((branch) => branch.steps.length), 1);
+  tree.replaceChildren(...run.grove.flatMap((root) => (
+    treeRows(root.branches).map((row) => branchRow(row, root, longest, run.lanes[0])))));
   if (focused) tree.querySelector('[aria-selected="true"]').focus({ preventScroll: true });
 }
 
-// `choose` shows a branch by its number.
+// `choose(root, node)` shows a branch by the places of its run and its own.
 function startTree(choose) {
   const tree = el('div', 'forks');
   tree.setAttribute('role', 'tree');
@@ -62,11 +79,13 @@ function startTree(choose) {
   const help = el('span', 'aside', '↑ ↓ to walk');
   const element = el('div', 'grove', el('div', 'heading', el('h2', '', 'Forks'), help), tree);
   element.hidden = true;
+  const go = (row) => {
+    choose(Number(row.dataset.root), Number(row.dataset.node));
+    tree.querySelector('[aria-selected="true"]').focus({ preventScroll: true });
+  };
   tree.addEventListener('click', (event) => {
     const row = event.target.closest('.fork');
-    if (!row) return;
-    choose(Number(row.dataset.node));
-    tree.querySelector('[aria-selected="true"]').focus({ preventScroll: true });
+    if (row) go(row);
   });
   tree.addEventListener('keydown', (event) => {
     const rows = [...tree.querySelectorAll('.fork')];
@@ -75,9 +94,7 @@ function startTree(choose) {
     if (at < 0 || !(event.key in goals)) return;
     event.preventDefault();
     event.stopPropagation();
-    const goal = rows[Math.min(rows.length - 1, Math.max(0, goals[event.key]))];
-    choose(Number(goal.dataset.node));
-    tree.querySelector('[aria-selected="true"]').focus({ preventScroll: true });
+    go(rows[Math.min(rows.length - 1, Math.max(0, goals[event.key]))]);
   });
   return { element, tree };
 }

@@ -7,16 +7,18 @@ const WHATIF = [
   { name: 'min_p', label: 'min-p', low: 0, high: 1, step: 0.01, off: 0 },
 ];
 
-// `changed(changes)` hears the settings that differ from the run's; none means back to the run.
-function makeWhatIf(params, changed) {
+// `begin`: settings to start from, where they differ from the run's. `changed(changes)` hears those that differ now;
+// none means back to the run's.
+function makeWhatIf(params, begin, changed, prefix) {
   const element = card('whatif', heading('What if'));
   const said = el('p', 'said');
   if (!params) {
     said.textContent = 'Not available here: this run came without its settings.';
     element.append(said);
-    return { element, tell() {} };
+    return { element, changes: {}, tell() {} };
   }
-  const changes = {};
+  const differs = ({ name }) => name in begin && begin[name] !== Number(params[name]);
+  const changes = Object.fromEntries(WHATIF.filter(differs).map(({ name }) => [name, begin[name]]));
   const sliders = WHATIF.map((each) => {
     const input = el('input');
     const shown = el('output');
@@ -28,8 +30,8 @@ function makeWhatIf(params, changed) {
       input.parentElement.classList.toggle('changed', each.name in changes);
     };
     const label = el('label', '', el('span', '', each.label), shown, input);
-    label.id = 'whatif-' + each.name.replace('_', '-');
-    const reset = () => { input.value = params[each.name]; show(); };
+    label.id = prefix + 'whatif-' + each.name.replace('_', '-');
+    const reset = () => { input.value = changes[each.name] ?? params[each.name]; show(); };
     input.addEventListener('input', () => {
       const value = Number(input.value);
       if (value === Number(params[each.name])) delete changes[each.name];
@@ -40,7 +42,7 @@ function makeWhatIf(params, changed) {
     reset();
     return { label, reset };
   });
-  const back = el('button', 'quiet', 'Back to the run');
+  const back = el('button', 'quiet', 'Back to the run’s settings');
   back.type = 'button';
   back.addEventListener('click', () => {
     for (const name of Object.keys(changes)) delete changes[name];
@@ -50,6 +52,7 @@ function makeWhatIf(params, changed) {
   element.append(el('div', 'sliders', ...sliders.map(({ label }) => label)), said);
   return {
     element,
+    changes: { ...changes },
     // `parts` as of a sentence; `active` while other settings than the run's are on show.
     tell(active, parts) {
       element.classList.toggle('active', active);
