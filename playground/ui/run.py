@@ -9,13 +9,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from playground.engine.request import check_ids
 from playground.settings import Settings
 from playground.trace import Finished, Prompt, SamplingParams, TokenStep
 from playground.ui.branch import (
     NEW_RUN,
     Order,
     changed_prompt,
-    check_ids,
     check_model,
     read_order,
     room,
@@ -253,7 +253,8 @@ async def _plan(
         return plan, _opening(engine, recorder, params, order)
     if order.model is not None:
         check_model(engine.info, order.model)
-    check_ids(engine.info, order.prompt_ids, order.forced)
+    for ids in (order.prompt_ids, order.forced):
+        check_ids("this run", ids, engine.info)
     typed = await asyncio.to_thread(typed_ids, engine, order)
     if not order.goes_on:
         changed = await asyncio.to_thread(changed_prompt, engine, order, typed)

@@ -141,6 +141,17 @@ def test_ids_of_another_models_run_are_refused() -> None:
     assert engine.opened == 1
 
 
+@pytest.mark.parametrize("wrong", [{"prompt_ids": [2, 10**6]}, {"forced": [4, -1]}])
+def test_ids_that_the_model_lacks_are_refused(wrong: dict[str, Any]) -> None:
+    engine, outbox = FakeEngine(), Outbox()
+    asked = {"kind": "fork", "prompt_ids": [2, 3], "forced": [4, 5], "known": 1, **wrong}
+    asyncio.run(go_on(serve(engine), outbox, asked, lambda anew: FORM, Transport()))
+    (told,) = asyncio.run(outbox.collect())
+    assert told["state"] == "error"
+    assert f"has token {next(iter(wrong.values()))[1]}, but the ids of this model are 0 to" in told["text"]
+    assert engine.opened == 0
+
+
 def test_the_form_is_read_by_the_names_of_its_fields() -> None:
     sent: dict[str, Any] = dict.fromkeys(FIELDS, 0) | texts(watched=" a\n\nb ", banned="", history="")
     sent |= {"mode": "chat", "top_p": 1, "typical_p": 0.9, "repetition_penalty": 1, "max_tokens": 7.0}
