@@ -151,7 +151,7 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
             )  # fmt: skip
             made["biases"] = gr.Textbox(
                 label="Logit bias", placeholder=" Paris = -5",
-                info="One a line: a single token, or its id as #123, = and what is added to its logit.",
+                info="Added to the logits of single tokens, one a line: “ Paris = -5”, or by id “#123 = 2”.",
                 lines=2, max_lines=6, elem_id="biases",
             )  # fmt: skip
             made |= _sliders(RARE)

@@ -105,7 +105,8 @@ function startMenu(element, chip, trigger, server) {
 function offerRow(offer, choose) {
   const name = el('b', '', offer.name.split('/').pop());
   const speed = el('span', 'speed', offer.current ? 'running' : offer.speed);
-  const row = el('button', 'offer', name, speed, el('span', 'size', [offer.words, offer.size].filter(Boolean).join(' · ')));
+  const lines = [offer.words, offer.size].filter(Boolean).map((text) => el('span', 'size', text));
+  const row = el('button', 'offer', name, speed, ...lines);
   if (offer.why) row.append(el('span', 'why', offer.why));
   row.type = 'button';
   row.disabled = offer.current || !offer.usable;
