@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from playground.findings import Divergence
 from playground.settings import Settings
 from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep
 from playground.ui.weights import weight_bytes
@@ -27,9 +28,11 @@ class Words(Protocol):
 
 
 class EventStream(Protocol):
-    """Events of a run as they come. `close()`, from any thread, ends the run within a step."""
+    """Events of a run as they come. `close()`, from any thread, ends the run within a step; after `stop()`,
+    which does the same, one goes on reading what was made and why it ended."""
 
     def __iter__(self) -> Iterator[Event]: ...
+    def stop(self) -> None: ...
     def close(self) -> None: ...
 
 
@@ -45,11 +48,12 @@ class Engine(Protocol):
     def stream(
         self,
         prompt: Prompt,
-        params: SamplingParams,
+        params: SamplingParams | Sequence[SamplingParams],
         *,
         forced: Sequence[int] = (),
         known: int = 0,
         watched: Sequence[int] = (),
+        exact: bool = False,
     ) -> EventStream: ...
     def redistribute_ids(
         self,
@@ -62,6 +66,21 @@ class Engine(Protocol):
         u: float | None = None,
         watched: Sequence[int] = (),
     ) -> TokenStep: ...
+    def picks(
+        self,
+        prompt_ids: Sequence[int],
+        answer_ids: Sequence[int],
+        step: int,
+        params: Sequence[SamplingParams],
+        *,
+        watched: Sequence[int] = (),
+    ) -> list[list[TokenStep]]: ...
+    def divergences(
+        self,
+        prompt_ids: Sequence[int],
+        answers: tuple[Sequence[int], Sequence[int]],
+        params: tuple[SamplingParams, SamplingParams],
+    ) -> tuple[Divergence, ...]: ...
     def close_when_unused(self) -> None: ...
 
 
@@ -75,6 +94,12 @@ class Loading:
 
     text: str
     share: float  # from 0 to 1
+
+    @property
+    def told(self) -> str:
+        """What somebody reads who waits for it to run something."""
+        share = f" ({self.share:.0%})" if 0 < self.share < 1 else ""
+        return f"The model is loading{share}: your run starts by itself when it is there. {self.text}"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
-from playground.trace import Event, TokenStep
+from playground.trace import Event, Finished, TokenStep
 from playground.ui.host import EventStream
 from playground.ui.records import Op, Recorder, compact
 
@@ -56,15 +56,15 @@ class _End:
 
 
 class Outbox:
-    """Operations on their way to the page. Steps are kept as they are and written when they leave."""
+    """Operations on their way to the page. Events are kept as they are and written when they leave."""
 
     def __init__(self) -> None:
         self.recorder: Recorder | None = None
-        self._items: list[Op | TokenStep] = []
+        self._items: list[Op | TokenStep | Finished] = []
         self._any = asyncio.Event()
         self._closed = False
 
-    def post(self, item: Op | TokenStep) -> None:
+    def post(self, item: Op | TokenStep | Finished) -> None:
         self._items.append(item)
         self._any.set()
 
@@ -80,27 +80,28 @@ class Outbox:
             self._any.clear()
         return self._written(items)
 
-    def _written(self, items: list[Op | TokenStep]) -> list[Op]:
-        """Operations in order; neighbouring steps of one lane become one operation."""
+    def _written(self, items: list[Op | TokenStep | Finished]) -> list[Op]:
+        """Operations in order; steps between two others become one operation for each lane."""
         ops: list[Op] = []
-        steps: list[TokenStep] = []
+        steps: dict[int, list[TokenStep]] = {}
 
         def write_steps() -> None:
-            if steps:
-                assert self.recorder is not None
-                ops.append(self.recorder.tokens(steps[0].lane, steps))
-                steps.clear()
+            ops.extend(self._recording.tokens(lane, gathered) for lane, gathered in steps.items())
+            steps.clear()
 
         for item in items:
             if isinstance(item, TokenStep):
-                if steps and steps[0].lane != item.lane:
-                    write_steps()
-                steps.append(item)
-            else:
-                write_steps()
-                ops.append(item)
+                steps.setdefault(item.lane, []).append(item)
+                continue
+            write_steps()
+            ops.append(self._recording.end(item) if isinstance(item, Finished) else item)
         write_steps()
         return ops
+
+    @property
+    def _recording(self) -> Recorder:
+        assert self.recorder is not None
+        return self.recorder
 
 
 @dataclass
