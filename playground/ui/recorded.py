@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -34,9 +35,7 @@ def recorded_message() -> str:
 
 def replay(trace: Trace) -> list[Op]:
     """The operations that show a stored run, and say that it is one."""
-    control = {token.token_id for token in trace.prompt.tokens if token.is_special} | set(trace.model.end_ids)
-    texts = {item.token_id: item.text for step in trace.steps for item in step.candidates}
-    recorder = Recorder(visible=lambda token_id: texts[token_id], is_special=control.__contains__)
+    recorder = told_by([trace])
     return [
         {
             **recorder.reset(trace.model, lanes=1, weights=WEIGHTS),
@@ -47,6 +46,18 @@ def replay(trace: Trace) -> list[Op]:
         recorder.tokens(0, trace.steps),
         recorder.end(trace.finished),
     ]
+
+
+def told_by(traces: Sequence[Trace]) -> Recorder:
+    """A recorder that knows what stored runs of one prompt tell of their tokens, without their model."""
+    prompt, ends = traces[0].prompt, traces[0].model.end_ids
+    control = {token.token_id for token in prompt.tokens if token.is_special} | set(ends)
+    return Recorder(visible=texts_of(traces).__getitem__, is_special=control.__contains__)
+
+
+def texts_of(traces: Sequence[Trace]) -> dict[int, str]:
+    """The visible forms of all tokens that the steps list."""
+    return {item.token_id: item.text for trace in traces for step in trace.steps for item in step.candidates}
 
 
 def renew(source: Path) -> None:
