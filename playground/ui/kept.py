@@ -1,0 +1,113 @@
+"""A comparison as it is kept: packed for one open page, and as a file."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from playground.codec import to_plain
+from playground.comparing import csv_of, numbers
+from playground.findings import LARGEST_FILE, Comparison
+from playground.findings.compare import LONGEST_NAME, VERSION, Kind
+from playground.packing import GZIP, deflate, inflate
+from playground.trace import Trace
+from playground.ui.asked import read_choice, read_list, read_name, read_object, read_whole, short
+from playground.ui.compare import Plan
+from playground.ui.records import Op
+
+MOST_PACKED = 24 * 2**20  # bytes of one page's comparison, or of a file that is opened
+FORMATS = ("json", "csv", "numbers")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The latest comparison of one open page. Packed, its traces take a tenth of the memory."""
+
+    kind: Kind
+    names: tuple[str, ...]
+    same_dice: bool
+    exact: bool
+    sweep: str | None
+    packed: tuple[bytes, ...]  # traces of the lanes, JSON in gzip
+
+    def traces(self) -> list[Trace]:
+        return [Trace.from_json(inflate(each, LARGEST_FILE, GZIP)) for each in self.packed]
+
+    def with_lane(self, name: str, trace: Trace) -> Kept:
+        return replace(self, names=(*self.names, name), packed=(*self.packed, _packed(trace)))
+
+
+def keep(of: Plan | Comparison, traces: Sequence[Trace]) -> Kept | None:
+    """The comparison, packed; None if it is too large to be kept."""
+    kept = Kept(of.kind, of.names, of.same_dice, of.exact, of.sweep, tuple(map(_packed, traces)))
+    return kept if sum(map(len, kept.packed)) <= MOST_PACKED else None
+
+
+def _packed(trace: Trace) -> bytes:
+    return deflate(trace.to_json().encode(), GZIP)
+
+
+def saved(kept: Kept, asked: Any) -> Op:
+    """The file that the page asks for. Raises ValueError in a sentence."""
+    asked = read_object(asked, "a file")
+    form = read_choice(asked.get("format"), "format", FORMATS)
+    order = read_list(asked.get("lanes", list(range(len(kept.names)))), "lanes", 1, len(kept.names))
+    order = [read_whole(number, "a lane", 0, len(kept.names) - 1) for number in order]
+    if len(set(order)) < len(order):
+        raise ValueError("a lane is there twice")
+    names = read_list(
+        asked.get("names", [kept.names[number] for number in order]), "names", len(order), len(order)
+    )
+    names = [read_name(name, LONGEST_NAME) for name in names]
+    reference = read_whole(asked.get("reference", order[0]), "the reference", 0, len(kept.names) - 1)
+    if reference not in order:
+        raise ValueError("the reference must be one of the lanes")
+    every = kept.traces()
+    traces = [every[number] for number in order]
+    if form == "json":
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        comparison = Comparison(
+            VERSION, secrets.token_hex(16), created, kept.kind, tuple(names), order.index(reference),
+            kept.same_dice, kept.exact, kept.sweep, tuple(traces),
+        )  # fmt: skip
+        return _file("comparison.json", "application/json", comparison.to_json())
+    rows = numbers(names, traces)
+    if form == "csv":
+        return _file("comparison.csv", "text/csv", csv_of(rows))
+    return _file(
+        "numbers.json", "application/json", json.dumps([to_plain(row) for row in rows], allow_nan=False)
+    )
+
+
+def _file(name: str, mime: str, text: str) -> Op:
+    """What the page offers for download. Refused is what could not be opened again."""
+    packed = deflate(text.encode(), GZIP)
+    if len(text) > LARGEST_FILE or len(packed) > MOST_PACKED:
+        raise ValueError(
+            f"This comparison is too large for one file, {len(text) / 1e6:,.0f} MB: "
+            "take fewer lanes or tokens."
+        )
+    return {"op": "file", "name": name, "mime": mime, "data": base64.b64encode(packed).decode()}
+
+
+def opened(asked: Any) -> Comparison:
+    """The comparison in a file that the page sent. Raises ValueError in a sentence."""
+    data = read_object(asked, "a file").get("data")
+    if not isinstance(data, str):
+        raise ValueError(f"a file must be sent as text, got {short(data)}")
+    if len(data) > MOST_PACKED * 4 // 3 + 4:
+        raise ValueError(f"This file is too large: packed, it may have {MOST_PACKED // 2**20} MB.")
+    try:
+        return Comparison.from_json(
+            inflate(base64.b64decode(data.encode("ascii"), validate=True), LARGEST_FILE, GZIP)
+        )
+    except (binascii.Error, UnicodeError):
+        raise ValueError("This file cannot be opened: it is no text that was packed.") from None
+    except ValueError as error:
+        raise ValueError(f"This file cannot be opened: {error}.".replace("..", ".")) from None
