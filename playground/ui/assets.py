@@ -24,11 +24,16 @@ PURE = (
     "paragraphs",
     "meters",
     "rewrite",
+    "compare/settings",
+    "compare/align",
+    "compare/columns",
+    "compare/branching",
 )  # need no page
 VIEWS = (
     "dom",
     "notice",
     "chips",
+    "marks",
     "popover",
     "ask",
     "rivals",
@@ -52,9 +57,25 @@ VIEWS = (
     "hand",
     "board",
     "header",
+    "compare/figure",
+    "compare/editor",
+    "compare/card",
+    "compare/lanes",
+    "compare/form",
+    "compare/numbers",
+    "compare/parting",
+    "compare/overview",
+    "compare/files",
+    "compare/standing",
+    "compare/results",
+    "compare/drawer",
+    "compare/board",
 )
-STARTERS = ("startBoard", "startHeader")
-STYLES = ("theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look")
+STARTERS = ("startBoard", "startCompareBoard", "startHeader")
+STYLES = (
+    "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
+    "compare/compare", "compare/results",
+)  # fmt: skip
 
 
 def script(*names: str) -> str:

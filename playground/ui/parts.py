@@ -1,4 +1,4 @@
-"""The components of our own: the header and the board.
+"""The components of our own: the header and the boards.
 
 They are static templates that never mention the value, filled by JavaScript: text of a model or a person
 reaches the page as text nodes only. The scripts (assets.py) are one library that the page's head holds once
@@ -28,13 +28,13 @@ def library() -> str:
 class _Part(gr.HTML):
     """A component whose value is a JSON string that its own JavaScript reads.
 
-    `template`: its HTML under strip/. `events`: what it may trigger in Python; Gradio knows an event by its
-    name in quotes in the script.
+    `template`: its HTML under strip/. `starter`: the function of the library that fills it. `events`: what it
+    may trigger in Python; Gradio knows an event by its name in quotes in the script.
     """
 
-    def __init__(self, template: str, events: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, template: str, starter: str, events: Sequence[str], **kwargs: Any) -> None:
         send = ", ".join(f"{event}: (data) => trigger('{event}', data)" for event in events)
-        start = f"window.tokenPlaygroundParts.start{template.capitalize()}"
+        start = f"window.tokenPlaygroundParts.{starter}"
         super().__init__(
             html_template=assets.template(template),
             js_on_load=f"const send = {{ {send} }};\n"
@@ -57,11 +57,19 @@ class Board(_Part):
     """Prompt strip, answer strip, popover, plain text, meters and inspector."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("board", ("go", "hold"), **kwargs)
+        super().__init__("board", "startBoard", ("go", "hold"), **kwargs)
+
+
+class CompareBoard(_Part):
+    """Lanes side by side: their form, strips, numbers, and where they part."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        events = ("run", "fork", "halt", "save", "open")
+        super().__init__("compare/compare", "startCompareBoard", events, **kwargs)
 
 
 class Header(_Part):
     """Name of the page, the model and its state, light or dark."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__("header", ("choose",), **kwargs)
+        super().__init__("header", "startHeader", ("choose",), **kwargs)

@@ -1,4 +1,7 @@
-"""The page over the fake engine: `python -m tests.browser.serve PORT [seconds] [name] [recorded] [root]`."""
+"""The page over the fake engine:
+
+python -m tests.browser.serve PORT [seconds] [name] [recorded] [root] [lanes]
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,14 @@ from playground.ui.seats import Seats
 from tests.ui.fake_engine import FakeEngine
 
 
-def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str = "", root: str = "") -> None:
+def main(
+    port: int,
+    step_s: float = 0.02,
+    name: str = "Fake-12M",
+    recorded: str = "",
+    root: str = "",
+    lanes: str = "2",
+) -> None:
     """With `recorded`, as app.py serves it: a recorded run first, a thinking model, others to choose from."""
     engine = FakeEngine(step_s=step_s, name=name, thinks=bool(recorded))
 
@@ -37,7 +47,8 @@ def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str 
         made.info = replace(made.info, sha256=sha256(model.encode()).hexdigest())
         return made
 
-    server = Server(Host(lambda progress: engine, other), Seats(2), Settings(port=port, max_lanes=2))
+    settings = Settings(port=port, max_lanes=int(lanes))
+    server = Server(Host(lambda progress: engine, other), Seats(settings.max_lanes), settings)
 
     async def counts(request: Request) -> JSONResponse:
         """What the engine was asked to do so far."""
@@ -53,4 +64,4 @@ def main(port: int, step_s: float = 0.02, name: str = "Fake-12M", recorded: str 
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:6])
+    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:7])

@@ -225,6 +225,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
     root.classList.toggle('ran', Boolean(of));
     find('.overview').replaceChildren(...(of && of.overview ? [of.overview] : []));
     find('.stage-of-lanes .all').hidden = !(of && of.overview);
+    root.classList.remove('single');
     if (of && form.kind() !== 'lanes') mountStrips();
     inspector.hidePopover();
     mountPrompt();
@@ -245,6 +246,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
   function mountStrips() {
     const of = run();
     of.cards.forEach((card, place) => { card.element.hidden = Boolean(of.overview && !of.every && place !== of.shown); });
+    root.classList.toggle('single', Boolean(of.overview && !of.every));
     const all = find('.stage-of-lanes .all');
     all.textContent = of.every ? 'Show one strip' : 'Show every strip';
     all.setAttribute('aria-pressed', String(of.every));

@@ -22,10 +22,14 @@ function makeLaneCard({ name, params, number }, on, fixed = false) {
     element.classList.toggle('changed', Boolean(ran && !fixed && !alike(params, ran)));
   }
 
+  // Few lanes are told apart by colour; many are not.
+  function hue() {
+    return fixed ? 'var(--tp-raw)' : 'var(--tp-lane-' + (self.number % MOST_LANES) + ')';
+  }
+
   function renumber(place) {
     self.number = element.dataset.lane = place;
-    element.style.setProperty('--hue', 'var(--tp-lane-' + (place % MOST_LANES) + ')');
-    element.setAttribute('role', 'group');
+    element.style.setProperty('--hue', hue());
   }
 
   function rename(text) {
@@ -75,11 +79,12 @@ function makeLaneCard({ name, params, number }, on, fixed = false) {
     head.append(makeLaneMenu(self, on));
     head.after(editor.line, editor.panel);
   }
+  element.setAttribute('role', 'group');
   badge.addEventListener('click', () => on.choose(self));
   renumber(number);
   rename(name);
   show(null);
-  return Object.assign(self, { renumber, show, say, tell, settings: () => editor?.say(), focus: () => title.focus() });
+  return Object.assign(self, { hue, renumber, show, say, tell, settings: () => editor?.say(), focus: () => title.focus() });
 }
 
 function makeLaneMenu(card, on) {

@@ -2,8 +2,9 @@
 
 // `board`: {run(), strips (the element with all chips), ask(request), fork(detail)}.
 function startDrawer(root, drawer, board) {
-  const look = makeInspector(drawer.querySelector('.cards'), { ask: board.ask, fork: board.fork, prefix: 'compare-' });
+  const look = makeInspector(drawer.querySelector('.cards'), { ask: board.ask, fork: board.fork });
   const rivals = makeRivals(board.ask);
+  let still = false;
   const hidePopover = startPopover(root.querySelector('.popover'), board.strips, {
     rows: (chip, problem) => popoverOf(tokenOf(board.run(), placeOf(chip)), board.run().vocabulary, problem),
     more(chip, told) {
@@ -19,15 +20,18 @@ function startDrawer(root, drawer, board) {
     if (!token) return;
     const { card } = run.lanes[run.selected.lane] || {};
     drawer.querySelector('.whose').textContent = card ? card.name : 'the prompt';
-    drawer.style.setProperty('--hue', card ? laneHue(card.number) : 'var(--tp-raw)');
+    drawer.style.setProperty('--hue', card ? card.hue() : 'var(--tp-raw)');
     look.show(token, run.selected, run, (token.prompt ? promptTokenName(token) : token.text) || spacedHex(token.hex));
+    // The Playground's inspector is on the same page.
+    drawer.querySelectorAll('[id]:not([id^="compare-"])').forEach((part) => { part.id = 'compare-' + part.id; });
   }
 
   function open(place) {
     const run = board.run();
     markChip(run, place);
     drawer.hidden = false;
-    root.classList.add('inspecting', 'settling'); // chips move: the one now under the pointer was not meant
+    root.classList.add('inspecting');
+    still = true;
     hidePopover();
     draw();
     const sheet = drawer.offsetWidth === document.documentElement.clientWidth; // it must not cover what was tapped
@@ -53,7 +57,9 @@ function startDrawer(root, drawer, board) {
       open(placeOf(chip));
     },
   });
-  document.addEventListener('pointermove', () => root.classList.remove('settling'), { passive: true });
+  // Chips move when the drawer opens: the one that comes to lie under a resting pointer was not meant.
+  document.addEventListener('pointermove', () => { still = false; }, { passive: true });
+  root.addEventListener('pointerover', (event) => { if (still) event.stopPropagation(); }, true);
   root.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !drawer.hidden) leave(); });
   drawer.querySelector('.close').addEventListener('click', leave);
   return { draw, open, close, hidePopover };

@@ -5,7 +5,7 @@ function makeSampleTree(tree, choose) {
   const list = el('div', 'tree-rows');
   const rows = branchRows(tree.root);
   for (const { branch, depth, at } of rows) {
-    const text = el('span', 'text', branch.text || (depth ? '' : 'they part at the first token'));
+    const text = el('span', 'text', flowing(branch.text) || (depth ? '' : 'they part at the first token'));
     text.dir = 'auto';
     const share = el('span', 'share', el('b', '', percent(branch.share)), ' ' + count(branch.samples.length) + ' of ' + count(tree.samples));
     const track = el('span', 'mini', bar('', branch.share));

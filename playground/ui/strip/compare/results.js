@@ -1,7 +1,5 @@
 // Below the lanes: their numbers, and where one of them leaves the reference. Shown once the lanes are over.
 
-const laneHue = (place) => 'var(--tp-lane-' + (place % MOST_LANES) + ')';
-
 // How many first tokens of an answer were given, not picked.
 function givenOf(steps) {
   return steps.reduce((given, step, place) => (step.draw.method === 'forced' ? place + 1 : given), 0);
@@ -18,7 +16,7 @@ function startResults(find, board) {
 
   function drawNumbers(run) {
     const rows = (run ? run.rows : []).map((row, place) => ({ ...row, name: run.lanes[place].card.name }));
-    numbers.show(rows, rows.map((_, place) => (board.shown(run.lanes[place]) ? laneHue(place) : null)));
+    numbers.show(rows, rows.map((_, place) => (board.shown(run.lanes[place]) ? run.lanes[place].card.hue() : null)));
   }
 
   // The lane whose parting is shown: the one that was chosen, else the first that parts, else the first.
@@ -38,7 +36,7 @@ function startResults(find, board) {
     if (parts !== null) run.lanes[reference].chips[parts].dataset.left = 'true';
     const [one, other] = [reference, run.against].map((place) => {
       const { card, steps, params } = run.lanes[place];
-      return { name: card.name, hue: laneHue(place), ids: steps.map((step) => step.id), params, forced: givenOf(steps) };
+      return { name: card.name, hue: card.hue(), ids: steps.map((step) => step.id), params, forced: givenOf(steps) };
     });
     const request = {
       model: run.model, prompt_ids: run.prompt.map((token) => token.id), reference: 0, lane: 1,
