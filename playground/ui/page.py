@@ -9,6 +9,7 @@ import gradio as gr
 
 from playground.ui.api import add_api
 from playground.ui.assets import styles
+from playground.ui.compare_tab import compare_tab
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
 from playground.ui.parts import Header, library
 from playground.ui.playground_tab import FREE, playground_tab
@@ -29,7 +30,7 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
             with gr.Tab("Playground", elem_id="tab-playground"):
                 playground_tab(server, first)
             with gr.Tab("Compare", elem_id="tab-compare"):
-                gr.Markdown("soon")
+                compare_tab(server)
         add_api(server)
     return page
 
