@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from playground.figures.look import Palette, axis, empty, layout, legend, palette, unit
+from playground.figures.look import Palette, axis, empty, layout, legend, palette, ticks, unit
 from playground.figures.words import literal, percent
 from playground.findings import Divergence
 
 _LEAST = 0.1  # nats that the axis shows at least, so that rounding does not look like a difference
+_MANY = 80  # tokens; the dots of more would run into each other
 
 
 def divergence(
@@ -43,7 +43,8 @@ def divergence(
     def line(name: str, values: list[float | None], colour: str, width: float, label: str) -> go.Scatter:
         return go.Scatter(
             name=name, x=places, y=values, text=names, mode="lines+markers", connectgaps=False,
-            line={"color": colour, "width": width}, marker={"color": colour, "size": 2 * width},
+            line={"color": colour, "width": width},
+            marker={"color": colour, "size": width * (2 if len(rows) < _MANY else 1)},
             customdata=[literal(_nats(value)) for value in values],
             hovertemplate=f"{label}{name} %{{customdata}}<extra></extra>",
         )  # fmt: skip
@@ -85,7 +86,7 @@ def _layout(colours: Palette, parts: int | None, most: float, last: int, cut: bo
         margin={"l": 40, "r": 40, "t": 24, "b": 22},
         legend=legend(),
         hovermode="x unified",
-        xaxis=axis(colours, showgrid=False, tickformat=",d", tick0=1, dtick=max(1, math.ceil(last / 10)),
+        xaxis=axis(colours, showgrid=False, **ticks(last),
                    range=[0.5, last + 0.5], unifiedhovertitle={"text": "token %{x}"}),
         yaxis=axis(colours, range=[-0.03 * most, 1.08 * most], nticks=4, tickformat="~g"),
         yaxis2=axis(colours, overlaying="y", side="right", showgrid=False, range=[-0.03, 1.08],

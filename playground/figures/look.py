@@ -53,6 +53,11 @@ def axis(colours: Palette, **more: Any) -> dict[str, Any]:
     }
 
 
+def ticks(count: int) -> dict[str, Any]:
+    """Ticks of an axis of the tokens 1 … count: whole numbers."""
+    return {"tickformat": ",d", **({"tick0": 1, "dtick": 1} if count <= 16 else {"nticks": 10})}
+
+
 def layout(colours: Palette, **more: Any) -> go.Layout:
     """A figure on the page's own ground, with none of plotly's looks."""
     return go.Layout(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import plotly.graph_objects as go
 
 from playground.comparing.partings import SETTINGS
-from playground.figures.look import Palette, axis, empty, layout, palette, ramp, unit
+from playground.figures.look import Palette, axis, empty, layout, palette, ramp, ticks, unit
 from playground.figures.words import literal, percent
 from playground.findings import Sweep
 
@@ -36,7 +36,7 @@ def sweep(found: Sweep, *, of: Literal["raw", "final"] = "raw", dark: bool = Fal
             x=list(range(1, columns + 1)),
             y=list(range(len(values))),
             z=[_padded(row, columns) for row in heat],
-            text=[_padded([literal(_short(text)) for text in row], columns) for row in found.texts],
+            text=[_padded([literal(_short(text)) for text in row], columns, "") for row in found.texts],
             customdata=[
                 _padded([[value, literal(text), literal(percent(prob))] for text, prob in
                          zip(texts, probs, strict=True)], columns)
@@ -60,8 +60,8 @@ def sweep(found: Sweep, *, of: Literal["raw", "final"] = "raw", dark: bool = Fal
             margin={"l": 52, "r": 44, "t": 24, "b": 22},
             height=46 + 28 * len(values),
             meta={"least_width": 96 + _CELL * columns},
-            xaxis=axis(colours, showgrid=False, ticks="", tickformat=",d", tick0=1,
-                       dtick=max(1, math.ceil(columns / 16)), range=[0.46, columns + 0.5]),
+            xaxis=axis(colours, showgrid=False, ticks="", **ticks(columns),
+                       range=[0.46, columns + 0.5]),
             yaxis=axis(colours, showgrid=False, ticks="", tickvals=list(range(len(values))),
                        ticktext=values, range=[len(values) - 0.5, -0.5]),
             annotations=[unit(name, colours, x=0, xanchor="left", xshift=-48),
@@ -72,8 +72,8 @@ def sweep(found: Sweep, *, of: Literal["raw", "final"] = "raw", dark: bool = Fal
     return figure
 
 
-def _padded(row: Any, columns: int) -> list[Any]:
-    return [*row, *[None] * (columns - len(row))]
+def _padded(row: Sequence[Any], columns: int, blank: Any = None) -> list[Any]:
+    return [*row, *[blank] * (columns - len(row))]
 
 
 def _short(text: str) -> str:

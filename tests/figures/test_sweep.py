@@ -56,7 +56,7 @@ def test_final_entropy_on_request() -> None:
 
 def test_what_comes_after_an_end_is_blank() -> None:
     (heat,) = sweep(FOUND).data
-    assert (heat.z[1][3], heat.text[1][3], heat.customdata[1][3]) == (None, None, None)
+    assert (heat.z[1][3], heat.text[1][3], heat.customdata[1][3]) == (None, "", None)
     assert heat.hoverongaps is False
 
 
