@@ -31,7 +31,7 @@ class Settings:
     models: str = _setting("", "models to choose from, separated by commas; a few small ones if not given")
     hosted: bool = _setting(False, "only the models to choose from may be loaded; --share implies it")
     share: bool = _setting(False, "also make a public link through Gradio's tunnel")
-    max_lanes: int = _setting(8, "most runs decoded at once", 1, 256)
+    max_lanes: int = _setting(16, "most lanes decoded at once", 1, 256)
     max_prompt_tokens: int = _setting(8192, "longest prompt", 1, 1_000_000)
     max_new_tokens: int = _setting(1024, "most new tokens of one run", 1, 1_000_000)
     kv_mb: int = _setting(2048, "memory for keys and values, in MB", 1, 1_000_000)
