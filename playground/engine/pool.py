@@ -116,6 +116,12 @@ class PrefixStore:
         """Copy a row that is about to be given back, if it fits into `room` bytes with the others."""
         array, scores = np.asarray(ids, dtype=np.int64), list(scores)
         size = sum(part.numel() * part.element_size() for pair in states for part in pair)
+        for kept in self._kept:  # a look at the middle of a prompt is held by the run of that prompt
+            if kept.owner == owner and kept.shared(array) == len(array) < len(kept.ids):
+                kept.scores[: len(scores)] = [
+                    old or new for old, new in zip(kept.scores, scores, strict=False)
+                ]
+                return
         for kept in list(self._kept):  # what the new row holds as well is not needed any more
             if kept.owner == owner and kept.shared(array) == len(kept.ids):
                 for place, score in enumerate(kept.scores):

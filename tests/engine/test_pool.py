@@ -66,6 +66,12 @@ def test_the_longest_shared_prefix_is_found_and_the_oldest_dropped() -> None:
     assert prefix.ids.tolist() == [1, 2, 3]
     store.keep([1, 2, 3, 4], states(4), [None] * 4, room=1000)
     assert len(store) == 2  # what it holds as well is not kept twice
+    store.keep([1, 2], states(2), [None, (-0.5, 3)], room=1000)
+    assert len(store) == 2  # nor is the beginning of another
+    prefix, shared = store.longest(np.array([1, 2, 3, 4, 5]))
+    assert shared == 4
+    assert prefix is not None
+    assert prefix.scores == [None, (-0.5, 3), None, None]
     store.keep([5, 6, 7, 8], states(4), [None] * 4, room=600)
     assert store.bytes <= 600
     assert store.longest(np.array([1, 9]))[1] == 1  # the oldest went

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from playground.trace import SamplingParams
-from playground.ui.branch import Order, prompt_of_ids, read_order, room
+from playground.ui.branch import Order, Part, prompt_of_ids, read_order, room
 from playground.ui.run import Form, Server, generate, go_on
 from playground.ui.stream import Outbox, Session, messages
 from tests.ui.fake_engine import HOSTILE, FakeEngine
@@ -114,6 +114,58 @@ def test_an_edited_prompt_keeps_the_ids_before_the_change() -> None:
     assert "1 read anew" in note
 
 
+PARTS = (Part("template", True, 2), Part("user", False, 3), Part("generation_prompt", True, 2))
+
+
+def test_one_exchanged_id_leaves_the_others_and_who_wrote_them() -> None:
+    engine = FakeEngine()
+    server = serve(engine)
+    ids = tuple(engine.vocabulary.encode("The capital of France is Paris,"))
+    other = engine.vocabulary.ids[b" Lyon"]
+    exchanged = (*ids[:3], other, *ids[4:])
+    received = asyncio.run(ordered(server, Order("exchange", exchanged, parts=PARTS)))
+    assert named(received, "reset")[0]["beside"] is True
+    (prompt,) = named(received, "prompt")
+    assert tuple(token[0] for token in prompt["tokens"]) == exchanged
+    assert [token[2] for token in prompt["tokens"]] == [0, 0, 1, 1, 1, 2, 2]
+    assert prompt["segments"] == [["template", 1], ["user", 0], ["generation_prompt", 1]]
+    assert prompt["notes"] == ["One token exchanged; the 6 others kept as they were."]
+    made = engine.seen[-1][0]
+    assert [made.text[each.start : each.end] for each in made.segments] == [
+        "The capital", " of Lyon is", " Paris,",
+    ]  # fmt: skip
+
+
+def test_typed_text_belongs_to_the_last_part() -> None:
+    engine = FakeEngine()
+    parts = (Part("template", True, 1), Part("raw", False, 0))
+    received = asyncio.run(ordered(serve(engine), Order("prompt", (0,), text=" Lyon is", parts=parts)))
+    (prompt,) = named(received, "prompt")
+    assert [token[2] for token in prompt["tokens"]] == [0, 1, 1]
+    assert prompt["segments"] == [["template", 1], ["raw", 0]]
+
+
+def test_a_changed_message_is_a_run_beside_the_one_it_came_from_and_rolls_its_dice() -> None:
+    free = Form(FORM.said, replace(FORM.params, seed=None))
+    received = asyncio.run(ordered(serve(FakeEngine()), Order("prompt", seed=77), free))
+    (reset,) = named(received, "reset")
+    assert (reset["beside"], reset["params"]["seed"]) == (True, 77)
+    assert named(received, "turn")[0]["messages"] == FORM.said
+    first = asyncio.run(collect(serve(FakeEngine())))
+    assert "beside" not in named(first, "reset")[0]
+
+
+def test_segments_of_half_characters_and_of_none() -> None:
+    engine = FakeEngine()
+    parts = (Part("user", False, 2), Part("tool", False, 0), Part("raw", False, 2), Part("template", True, 0))
+    made = prompt_of_ids(engine, engine.halves(), parts=parts)
+    assert made.text == "👩🏽"
+    spans = [(each.kind, made.text[each.start : each.end]) for each in made.segments]
+    assert spans == [("user", "👩"), ("tool", ""), ("raw", "🏽"), ("template", "")]
+    broken = prompt_of_ids(engine, engine.halves()[:1])
+    assert (broken.text, broken.segments[0].end) == ("\ufffd", 1)
+
+
 def test_a_prompt_of_ids_spans_its_text() -> None:
     engine = FakeEngine()
     made = prompt_of_ids(engine, [*engine.vocabulary.encode("a Paris "), *engine.halves()])
@@ -158,6 +210,16 @@ def test_a_run_at_its_limit_goes_on_by_as_many_again() -> None:
         ({"kind": "force", "prompt_ids": [1], "text": "x" * 100_001}, "text must be"),
         ({"kind": "fork", "prompt_ids": [1], "seed": 5}, "seed must be"),
         ({"kind": "fork", "prompt_ids": [1], "seed": "-5"}, "seed must be"),
+        ({"kind": "exchange"}, "no run to go on with"),
+        ({"kind": "prompt", "forced": [1]}, "no run to go on with"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": {"raw": 1}}, "parts must be a list"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": [["raw", 0, 0]] * 10_001}, "parts must be a list"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": ["raw"]}, "a part must be"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": [["<b>", 0, 1]]}, "a part must be"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": [["raw", 2, 1]]}, "a part must be"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": [["raw", 0, "1"]]}, "a part must be"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": [["raw", 0, 2], ["raw", 0, -1]]}, "a part must be"),
+        ({"kind": "exchange", "prompt_ids": [1], "parts": [["raw", 0, 2]]}, "must have its 1 tokens in all"),
     ],
 )
 def test_wrong_orders_are_refused_in_a_sentence(said: Any, words: str) -> None:

@@ -52,6 +52,44 @@ def test_a_departure_names_both_tokens() -> None:
     ]
 
 
+def test_a_changed_prompt_is_told_by_what_differs_between_the_ends_that_both_have() -> None:
+    prompts = [[1, 2, 3, 4], [1, 2, 9, 4], [1, 2, 4], [1, 2, 3, 3, 4], [], [5], [1, 2, 3, 4]]
+    found = of_branches(
+        "prompts.map((ids) => promptChange(first.map((id) => ({ id })), ids.map((id) => ({ id }))))"
+        ".map(({ at, was, is }) => [at, was.map((each) => each.id), is.map((each) => each.id)])",
+        prompts=prompts, first=prompts[0],
+    )  # fmt: skip
+    assert found == [
+        [4, [], []], [2, [3], [9]], [2, [3], []], [3, [], [3]],
+        [0, [1, 2, 3, 4], []], [0, [1, 2, 3, 4], [5]], [4, [], []],
+    ]  # fmt: skip
+
+
+def test_an_order_says_who_wrote_which_ids() -> None:
+    segments = [["template", 1], ["user", 0], ["template", 1]]
+    owners = [[0, 0, 1, 2], [1], [], [0, 1, 0]]
+    parts = of_branches(
+        "owners.map((each) => partsOf(segments, each.map((segment) => ({ segment }))))",
+        segments=segments, owners=owners,
+    )  # fmt: skip
+    assert parts == [
+        [["template", 1, 2], ["user", 0, 1], ["template", 1, 1]],
+        [["user", 0, 1]],
+        [],
+        [["template", 1, 1], ["user", 0, 1], ["template", 1, 1]],
+    ]
+
+
+def test_tokens_of_the_prompt_are_named_as_those_of_the_answer() -> None:
+    pieces = [
+        *tokens(b" Paris", b"a b ", b"\n", b"\xf0\x9f", b"\xff"),
+        {"hex": "", "special": False, "id": 7},
+    ]
+    assert of_branches("pieces.map(promptTokenName)", pieces=pieces) == [
+        "␣Paris", "a b␣", "⏎", "‹F0 9F›", "‹FF›", "‹id 7›",
+    ]  # fmt: skip
+
+
 def test_only_what_changes_the_odds_or_the_dice_makes_other_settings() -> None:
     base = {"temperature": 1, "seed": 5, "max_tokens": 20}
     others = [

@@ -66,6 +66,19 @@ def test_a_forced_token_stays_forced() -> None:
     assert (record["k"], record["d"][0]) == (42, "f")
 
 
+def test_a_token_of_the_prompt_is_looked_at_as_the_first_of_an_answer() -> None:
+    engine = FakeEngine()
+    every = engine.chat([{"role": "user", "content": "The capital of France"}]).ids
+    place = 9
+    asked = {"prompt_ids": list(every[:place]), "answer_ids": [], "params": {"seed": 0, "max_tokens": 1}}
+    record = look(served(engine), {**asked, "given": every[place]})["steps"][0]
+    assert (record["i"], record["p"], record["k"], record["d"][0]) == (0, place, every[place], "f")
+    assert record["s"] == []  # no setting applied
+    true = engine.redistribute_ids(every[:place], (), 0, SamplingParams(seed=0), token_id=every[place])
+    assert close(record["h"][0], true.entropy)
+    assert close(record["h"][1], true.entropy)
+
+
 def test_a_seed_that_javascript_cannot_hold_goes_as_digits() -> None:
     server = served(FakeEngine())
     seed = 2**64 - 1
@@ -122,6 +135,8 @@ def test_b38_any_text_may_be_looked_for(text: str) -> None:
         (asking(params={"temprature": 1}), "there is no setting 'temprature'"),
         (asking(params={"seed": "١٢"}), "seed must be a whole number"),
         (asking(params={"seed": "9" * 20}), "seed must be a whole number"),
+        (asking(model="another"), "Not available here: this run was made by another model than the one"),
+        (asking(model=["x"]), "Not available here: this run was made by another model than the one"),
         (asking(params={"max_tokens": 5000}), "max_tokens must be at most 1024 on this server"),
     ],
 )
