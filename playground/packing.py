@@ -29,5 +29,5 @@ def inflate(data: bytes, most: int, form: int) -> bytes:
 
 def deflate(data: bytes, form: int) -> bytes:
     """`data` as one stream in the format GZIP or RAW. The same bytes always make the same stream."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, form)
+    packer = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, form)
     return packer.compress(data) + packer.flush()

@@ -36,6 +36,11 @@ class Settings:
     max_new_tokens: int = _setting(1024, "most new tokens of one run", 1, 1_000_000)
     kv_mb: int = _setting(2048, "memory for keys and values, in MB", 1, 1_000_000)
     logits_pool_mb: int = _setting(256, "memory for full rows of logits, in MB", 0, 1_000_000)
+    store: str = _setting(
+        "", "folder for saved runs, or an address that fsspec knows; the user's data folder if not given"
+    )
+    store_mb: int = _setting(1024, "most MB of saved runs; the oldest go first", 1, 1_000_000_000)
+    store_days: int = _setting(30, "how long a saved run is kept, in days", 1, 36_500)
 
     @property
     def closed(self) -> bool:

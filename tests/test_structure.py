@@ -24,6 +24,7 @@ ARROWS = {
     "engine": {"trace", "text", "sampling", "findings", "progress"},
     "packing": set(),
     "links": {"trace", "packing"},
+    "store": {"trace", "findings", "packing"},
     "settings": {"trace"},
     "figures": {"trace", "findings", "comparing"},
     "ui": {
@@ -36,6 +37,7 @@ ARROWS = {
         "figures",
         "packing",
         "links",
+        "store",
         "progress",
         "settings",
         "playground",
@@ -99,7 +101,7 @@ def test_plotly_is_imported_by_the_figures_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["playground", "playground.trace", "playground.findings", "playground.links"]
+    "module", ["playground", *(f"playground.{name}" for name in ("trace", "findings", "links", "store"))]
 )
 def test_reading_a_trace_needs_no_model_library(module: str) -> None:
     heavy = ("torch", "transformers", "gradio", "plotly")
