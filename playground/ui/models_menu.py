@@ -27,7 +27,7 @@ class Offer:
 
 BUNDLED = "SmolLM2-135M-Instruct"
 OFFERS = (
-    Offer(BUNDLED, 134.5e6, 0, "comes with the playground"),
+    Offer(BUNDLED, 134.515e6, 0, "comes with the playground"),
     Offer("HuggingFaceTB/SmolLM2-360M-Instruct", 361.8e6, 0.72e9, "same family, better answers"),
     Offer("Qwen/Qwen3-0.6B", 596e6, 1.5e9, "can think before it answers"),
     Offer("HuggingFaceTB/SmolLM2-1.7B-Instruct", 1.71e9, 3.4e9, "the best of its family"),
