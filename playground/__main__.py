@@ -171,18 +171,16 @@ def _show(options: argparse.Namespace, terminal: Terminal) -> int:
 
 def _site(options: argparse.Namespace, terminal: Terminal) -> int:
     """Recorded runs as a static site. Needs no torch."""
+    from playground.pages.site import INDEX, write_site
+
     folder = Path(options.folder)
     runs = [(Path(name).stem, _read_trace("site", name)) for name in options.traces]
     try:
         if folder.exists() and not folder.is_dir():
-            raise Refused(f"site cannot write {options.folder!r}: it is no folder")
-        from playground.pages.site import INDEX, Foreign, write_site
-
+            raise Refused(f"site cannot write to {options.folder!r}: it is no folder")
         write_site(folder, runs)
-    except Foreign as error:
-        raise Refused(f"site cannot write there: {error}") from None
-    except ValueError as error:  # a character that no name may have
-        raise Refused(f"site cannot write {options.folder!r}: {error}") from None
+    except ValueError as error:  # a file that is not ours, or a character that no name may have
+        raise Refused(f"site cannot write to {options.folder!r}: {error}") from None
     except OSError as error:
         raise Failed(f"the site could not be written to {options.folder!r}: {error.strerror}") from None
     number = len(runs) or 1

@@ -149,9 +149,10 @@ function keepTopK(row, { top_k: wanted, temperature }) {
   const k = Math.min(wanted, row.rows.length + (row.rest ? row.rest.number : 0));
   if (k > sureOf(row)) return UNKNOWN;
   const cutoff = row.rows[k - 1].score;
+  const all = !row.rest && k === row.rows.length;
   row.rest = null;
   const now = temperature === 1 ? '' : ' after temperature ' + general(temperature, 6);
-  return keep(row, 'top_k', String(wanted), cutoff, row.rows.filter((each) => each.score >= cutoff), ({ score }) => {
+  return keep(row, 'top_k', String(wanted), all ? null : cutoff, row.rows.filter((each) => each.score >= cutoff), ({ score }) => {
     const [own, least] = apart(score, cutoff);
     return 'logit ' + own + now + ' is under that of place ' + k + ', ' + least;
   });
