@@ -31,7 +31,7 @@ from playground.ui.conversation import (
     read_history,
     watched_tokens,
 )
-from playground.ui.host import Engine, Host, Loading, NoEngine
+from playground.ui.host import Engine, Host, NoEngine
 from playground.ui.pace import Paused, Plan, last_text, paced
 from playground.ui.records import Op, Recorder
 from playground.ui.seats import Seats
@@ -172,7 +172,7 @@ async def go_on(
 
 async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, transport: Transport) -> None:
     params = server.check(form.params)
-    engine = await server.host.engine(lambda loading: outbox.post(status("loading", _progress(loading))))
+    engine = await server.host.engine(lambda loading: outbox.post(status("loading", loading.told)))
     recorder = outbox.recorder = Recorder(
         visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special
     )
@@ -276,11 +276,6 @@ async def _plan(
 def _opening(engine: Engine, recorder: Recorder, params: SamplingParams, order: Order) -> Op:
     opening = recorder.reset(engine.info, lanes=1, weights=weight_bytes(engine), params=params)
     return {**opening, "beside": True} if order.beside else opening
-
-
-def _progress(loading: Loading) -> str:
-    share = f" ({loading.share:.0%})" if 0 < loading.share < 1 else ""
-    return f"The model is loading{share}: your run starts by itself when it is there. {loading.text}"
 
 
 def status(state: str, text: str) -> Op:
