@@ -29,6 +29,7 @@ from playground.ui.recorded import WEIGHTS, recorded_trace, replay
 from playground.ui.records import Op, compact, settings
 
 _SCRIPTS = (*(name for name in PURE + VIEWS if "/" not in name and name != "header"), "offline", "alone")
+_EMPTY = "An empty prompt"
 _NO_SCRIPT = "This page shows its run by JavaScript of its own, which is switched off here."
 _START = "\nwindow.tokenPlaygroundParts.startAlone();"
 _NAMES = {
@@ -52,7 +53,7 @@ def standalone_page(trace: Trace, *, plotly: str | None = None, home: str | None
     code = library({**plots, **looks()}, _SCRIPTS, ("startAlone",)) + _START
     scripts = [code, theme_script(), *([LIBRARY.read_text("utf-8")] if plotly is None else [])]
     packed = "" if plotly else f'<script type="text/plain" id="plotly">{_packed_plotly()}</script>\n'
-    asked = words(question(trace))
+    asked = words(question(trace)) or _EMPTY
     body = f"""<main class="alone">
 {_heading(trace)}
 <noscript><p class="card">{_NO_SCRIPT}</p></noscript>
@@ -84,7 +85,7 @@ def operations(trace: Trace) -> list[Op]:
 
 
 def _heading(trace: Trace) -> str:
-    asked = literal(words(question(trace), 160)) or "An empty prompt"
+    asked = literal(words(question(trace), 160) or _EMPTY)
     facts = [*settings_in_words(trace.params), day(trace)]
     items = "".join(f"<li>{literal(fact)}</li>" for fact in facts)
     return f"""<div class="asked">

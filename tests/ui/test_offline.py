@@ -233,6 +233,17 @@ def test_what_cannot_be_told_says_so() -> None:
         assert reason in answer["error"]
 
 
+def test_a_step_that_does_not_even_list_the_likeliest_is_told_over_what_it_lists() -> None:
+    step = made(logits_of(7, 1.0), replace(RUN, temperature=2.0, min_p=0.0), (), None)
+    few = tuple(candidate for candidate in step.candidates if candidate.rank > 3)
+    step = replace(step, candidates=few, token_id=few[0].token_id, rank=few[0].rank)
+    others = [replace(RUN, temperature=heat) for heat in (0.0, 1.0, 1.5)]
+    ops = ops_of([step], replace(RUN, temperature=2.0))
+    for got in asks([{"ops": ops, "asked": asked_of((), other)} for other in others]):
+        assert got["stages"][0]["name"] == "listed"
+        assert sum(candidate["finalProb"] for candidate in got["candidates"]) == pytest.approx(1)
+
+
 def test_the_dice_are_those_of_the_engine() -> None:
     picks = random.Random(3)
     seeds = [0, 1, 19, 2**53 + 1, 2**64 - 1, *(picks.randrange(2**64) for _ in range(20))]

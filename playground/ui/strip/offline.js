@@ -39,7 +39,8 @@ function beginRow(record, vocabulary, alone) {
   });
   const head = rows.filter((row) => row.head);
   const unlisted = vocabulary - rows.length;
-  const rest = { number: unlisted, floor: head[head.length - 1].logit, prob: record.o[0], weight: record.o[0] * Math.exp(record.z - rows[0].logit) };
+  const floor = head.length ? head[head.length - 1].logit : Infinity;
+  const rest = { number: unlisted, floor, prob: record.o[0], weight: record.o[0] * Math.exp(record.z - rows[0].logit) };
   return {
     rows, vocabulary, unlisted, listed: new Set(rows.map((row) => row.id)), rest: alone || unlisted <= 0 ? null : rest,
     gone: new Set(), // what was excluded of those that are not listed
@@ -202,6 +203,7 @@ function drawFrom(row, total, given, u) {
 // tokens that are not listed.
 function recordOf(record, run, asked, u, alone) {
   const row = beginRow(record, run.vocabulary, alone);
+  if (row.rest && !(row.rest.floor < Infinity)) return UNKNOWN; // not even the likeliest is listed
   if (alone) keep(row, 'listed', count(row.rows.length) + ' of ' + count(run.vocabulary), null, row.rows);
   changeLogits(row, asked, run.ends);
   for (const stage of [cool, keepTopK, keepTopP, keepMinP]) if (stage(row, asked.params) === UNKNOWN) return UNKNOWN;
