@@ -14,20 +14,22 @@ from playground.figures.words import literal, percent
 from playground.findings import Sweep
 
 _CELL = 56  # pixels that a cell needs for its text
+_MOST_TEXTS = 32  # columns; the cells of more are colours alone
 _LONGEST = 8  # characters of a token in its cell; the label has all of them
 
 
 def sweep(found: Sweep, *, of: Literal["raw", "final"] = "raw", dark: bool = False) -> go.Figure:
     """A row per value of the setting, a column per token; colour is the entropy in nats, raw or final.
 
-    A cell shows its token; what comes after the end of an answer is blank. An amber edge stands where a row's
-    text first differs from that of the row above. `layout.meta["least_width"]` is the width in pixels under
-    which the texts would overlap.
+    A cell shows its token, if there are not too many; what comes after the end of an answer is blank. An
+    amber edge stands where a row's text first differs from that of the row above. The width in pixels under
+    which the texts would overlap is `layout.meta["least_width"]`.
     """
     colours = palette(dark)
     columns = max(map(len, found.ids), default=0)
     if not columns:
         return empty("There is no token to show.", colours)
+    texted = columns <= _MOST_TEXTS
     heat = found.entropy if of == "raw" else found.final_entropy
     name = SETTINGS[found.setting]
     values = [f"{value:g}" for value in found.values]
@@ -42,14 +44,14 @@ def sweep(found: Sweep, *, of: Literal["raw", "final"] = "raw", dark: bool = Fal
                          zip(texts, probs, strict=True)], columns)
                 for value, texts, probs in zip(values, found.texts, found.probs, strict=True)
             ],
-            texttemplate="%{text}",
+            texttemplate="%{text}" if texted else "",
             textfont={"size": 11, "color": colours.ink},
             hovertemplate=f"{name} %{{customdata[0]}}, token %{{x}}<br><b>%{{customdata[1]}}</b> raw "
                           f"%{{customdata[2]}}<br>{of} entropy %{{z:.2f}} nats<extra></extra>",
             colorscale=ramp(dark),
             zmin=0,
             zmax=_most_nats(heat),
-            xgap=1,
+            xgap=1 if texted else 0,
             ygap=1,
             hoverongaps=False,
             colorbar={"thickness": 8, "outlinewidth": 0, "len": 1, "x": 1.01, "xpad": 4, "ypad": 0,
@@ -59,7 +61,7 @@ def sweep(found: Sweep, *, of: Literal["raw", "final"] = "raw", dark: bool = Fal
             colours,
             margin={"l": 52, "r": 44, "t": 24, "b": 22},
             height=46 + 28 * len(values),
-            meta={"least_width": 96 + _CELL * columns},
+            meta={"least_width": 96 + _CELL * columns if texted else 0},
             xaxis=axis(colours, showgrid=False, ticks="", **ticks(columns),
                        range=[0.46, columns + 0.5]),
             yaxis=axis(colours, showgrid=False, ticks="", tickvals=list(range(len(values))),

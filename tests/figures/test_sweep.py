@@ -67,6 +67,16 @@ def test_cells_are_short_and_labels_are_whole() -> None:
     assert list(heat.customdata[1][2]) == ["0.75", "&lt;|im_end|&gt;", "&lt;0.01&#37;"]
 
 
+@pytest.mark.parametrize(("columns", "texted"), [(32, True), (33, False)])
+def test_cells_too_many_for_texts_are_colours_alone(columns: int, texted: bool) -> None:
+    long = Sweep(
+        "top_k", (3.0,), columns, ((5,) * columns,), (("a",) * columns,), *[((0.5,) * columns,)] * 3, (None,)
+    )
+    figure = sweep(long)
+    assert bool(figure.data[0].texttemplate) == texted
+    assert figure.layout.meta["least_width"] == (96 + 32 * 56 if texted else 0)
+
+
 def test_a_change_is_marked_at_the_left_of_its_cell() -> None:
     edges = [(edge.x0, edge.x1, edge.y0, edge.y1) for edge in sweep(FOUND).layout.shapes]
     assert edges == [(2.5, 2.5, 0.5, 1.5), (0.5, 0.5, 1.5, 2.5)]

@@ -23,7 +23,10 @@ function makeFigure(label, choose) {
     if (drawn !== figure || !element.clientWidth) return;
     const { data, layout } = figure[document.body.classList.contains('dark') ? 'dark' : 'light'];
     const height = layout.height || element.clientHeight;
-    await Plotly.react(plot, data, { ...layout, width: element.clientWidth, height, autosize: false }, { displayModeBar: false });
+    const width = Math.max(element.clientWidth, (layout.meta || {}).least_width || 0);
+    if (width > element.clientWidth) element.tabIndex = 0; // what does not fit scrolls, by keys too
+    else element.removeAttribute('tabindex');
+    await Plotly.react(plot, data, { ...layout, width, height, autosize: false }, { displayModeBar: false });
     if (listening || !choose) return;
     listening = true;
     plot.on('plotly_click', ({ points }) => { if (points.length) choose(points[0]); });
