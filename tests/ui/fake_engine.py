@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from playground.findings import Divergence
+from playground.text.visible import visible_bytes
 from playground.trace import (
     Candidate,
     Draw,
@@ -70,11 +71,7 @@ class FakeVocabulary:
         return self.rows[token_id]
 
     def visible(self, token_id: int) -> str:
-        data = self.rows[token_id]
-        try:
-            return data.decode().replace(" ", "␣").replace("\n", "⏎").replace("\t", "⇥")
-        except UnicodeDecodeError:
-            return "‹" + data.hex(" ").upper() + "›"
+        return visible_bytes(self.rows[token_id])
 
     def is_special(self, token_id: int) -> bool:
         return token_id <= END
