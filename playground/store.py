@@ -91,11 +91,14 @@ class Store:
         Once this returns, no crash loses it. Raises StoreError, and then nothing was kept.
         """
         kind = next(kind for kind, cls in KINDS.items() if isinstance(item, cls))
+        too_large = StoreError(f"This {kind} is too large to be kept here: save it as a file.")
         id, text = secrets.token_hex(16), item.to_json()
+        if len(text) > LARGEST_FILE:
+            raise too_large
         label = json.dumps({"version": VERSION, "kind": kind, "id": id, "saved": int(time.time())})
         data = deflate(f"{label}\n{text}".encode(), GZIP)
-        if len(text) > LARGEST_FILE or len(data) > min(self._most_bytes, LARGEST_FILE):
-            raise StoreError(f"This {kind} is too large to be kept here: save it as a file.")
+        if len(data) > min(self._most_bytes, LARGEST_FILE):
+            raise too_large
         try:
             self._write(self._path(id), data)
         except Exception:

@@ -87,7 +87,7 @@ setups = st.builds(
     samples=st.integers(1, 16),
     sweep=st.none() | ranges,
 )
-many = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @many
