@@ -103,6 +103,7 @@ def test_b40_any_trace_comes_out_of_its_page_as_it_went_in(text: str) -> None:
     page = standalone_page(trace, plotly="plotly.min.js").encode().decode()  # as a file holds it
     read, plain = Read(page), Read(standalone_page(small("x"), plotly="plotly.min.js"))
     assert json.loads(read.by_id("run"))["ops"] == json.loads(json.dumps(operations(trace)))
+    assert gzip.decompress(base64.b64decode(read.by_id("trace"))).decode() == trace.to_json()
     assert read.tags == plain.tags  # no text became an element
     assert read.code == []
 

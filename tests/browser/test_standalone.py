@@ -6,7 +6,6 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from playwright.sync_api import expect
 from playground.pages.site import write_site
 from playground.pages.standalone import standalone_page
 from playground.sampling import dice
-from playground.trace import Trace
 from playground.ui.recorded import recorded_trace
 from tests.browser.test_access import AXE
 from tests.hostile import hostile_trace
@@ -236,9 +234,13 @@ def test_a_site_opens_from_a_disk_and_from_a_host(opened: Opened, site: Path, ho
     page.wait_for_selector(".lane[data-finished]")
 
 
-def test_the_trace_in_a_page_is_that_of_the_board(opened: Opened, one: str) -> None:
-    page = opened(one)
-    page.wait_for_selector(".lane[data-finished]")
-    trace: Trace = replace(recorded_trace())
-    shown = page.locator(".lane .token").evaluate_all("all => all.map((each) => Number(each.dataset.id))")
-    assert shown == list(trace.answer_ids)
+def test_the_trace_is_saved_whole(opened: Opened, tmp_path: Path) -> None:
+    trace = hostile_trace()
+    path = tmp_path / "run.html"
+    path.write_bytes(standalone_page(trace).encode())
+    page = opened(path.as_uri())
+    with page.expect_download() as download:
+        page.click(".save")
+    assert download.value.suggested_filename == "run.trace.json"
+    download.value.save_as(tmp_path / "run.json")
+    assert (tmp_path / "run.json").read_text("utf-8") == trace.to_json()

@@ -7,4 +7,20 @@ function startAlone() {
   startBoard(document.getElementById('board'), { value: text }, nothing, nothing, {
     look: async (asked) => JSON.stringify(look(asked)),
   });
+  startSaving(document.querySelector('.save'));
+}
+
+// The whole trace, as `python -m playground --save` writes it.
+function startSaving(button) {
+  button.addEventListener('click', async () => {
+    try {
+      const link = el('a');
+      link.href = URL.createObjectURL(new Blob([await unpacked('trace')], { type: 'application/json' }));
+      link.download = button.dataset.name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    } catch (error) {
+      button.textContent = 'Not available here: ' + error.message;
+    }
+  });
 }

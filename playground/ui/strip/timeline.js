@@ -18,13 +18,16 @@ function loadPlotly() {
   return plotlyArrives;
 }
 
-// The library stands in the page as text: gzip, in base64.
+// Text that stands packed in the page: gzip, in base64.
+async function unpacked(id) {
+  if (!window.DecompressionStream) throw new Error('this browser is too old to unpack what stands in the page');
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (sign) => sign.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
+}
+
 async function unpackPlotly() {
-  const text = document.getElementById(PLOTS.packed).textContent;
-  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  if (!window.DecompressionStream) throw new Error('this browser is too old to unpack the library for charts');
   const script = document.createElement('script');
-  script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
+  script.textContent = await unpacked(PLOTS.packed);
   document.head.append(script);
   if (!window.Plotly) throw new Error('the library for charts did not start');
   return window.Plotly;
