@@ -31,12 +31,12 @@ function makePartingPanel(place, { ask, select }) {
     said.hidden = !parting.sentence;
   }
 
-  function showDivergence({ rows: list, figure }, { reference, lane }) {
+  function showDivergence({ rows: list, figure }, { reference, lane, parts }) {
     chart.show(figure);
     const told = apart.querySelector('.said');
     const infinite = list.filter((row) => row.final === null).length;
-    told.textContent = infinite ? 'At ' + count(infinite) + ' of ' + count(list.length) + ' tokens the final divergence is infinite: '
-      + reference.name + ' may pick what ' + lane.name + ' cannot.' : '';
+    told.textContent = (parts === null ? '' : 'From token ' + count(parts + 2) + ' on each lane reads its own words, so the raw distributions differ too. ') + (infinite ? 'At ' + count(infinite) + ' of ' + count(list.length) + ' tokens the final divergence is infinite: '
+      + reference.name + ' may pick what ' + lane.name + ' cannot.' : '');
     values.hidden = !list.length;
     const line = ({ index, raw, final, lost }) => el('tr', '', el('th', '', count(index + 1)), el('td', '', nats(raw)), el('td', '', nats(final)), el('td', '', percent(lost)));
     const table = el('table', '', el('thead', '', el('tr', '', ...['token', 'raw, nats', 'final, nats', 'lost'].map((name) => el('th', '', name)))), el('tbody', '', ...list.map(line)));
@@ -65,7 +65,7 @@ function makePartingPanel(place, { ask, select }) {
       });
       divergences.ask(request, (answer) => {
         apart.hidden = Boolean(answer.error) || !answer.rows.length;
-        if (!apart.hidden) showDivergence(answer, { reference, lane });
+        if (!apart.hidden) showDivergence(answer, { reference, lane, parts });
       });
     },
     hide() {
