@@ -12,11 +12,7 @@ function startBoard(element, props, watch, trigger, server) {
   let drawing = false;
   let held = null; // the place of the chip that had the focus when the strip was filled anew
 
-  for (const [value, colour] of Object.entries(COLOURS)) {
-    const option = el('option', '', colour.label);
-    option.value = value;
-    chooser.append(option);
-  }
+  fillColours(chooser);
 
   const talk = startTurns(find, (turn) => {
     run = turn;
@@ -29,9 +25,9 @@ function startBoard(element, props, watch, trigger, server) {
   const look = makeInspector(find('#inspector .cards'), { ask: (request) => server.look(request), fork });
   const rivals = makeRivals((request) => server.look(request));
   const hidePopover = startPopover(popover, strip, {
-    rows: (chip, problem) => popoverOf(tokenAt(placeOf(chip)), run.vocabulary, problem),
+    rows: (chip, problem) => popoverOf(tokenOf(run, placeOf(chip)), run.vocabulary, problem),
     more: (chip, told) => {
-      const token = tokenAt(placeOf(chip));
+      const token = tokenOf(run, placeOf(chip));
       if (token.prompt && token.prob !== null && !token.rivals) rivals.read(run, token, ({ problem }) => told(problem));
     },
     fork: (chip, id) => fork({ ...placeOf(chip), id }),
@@ -173,7 +169,7 @@ function startBoard(element, props, watch, trigger, server) {
     const chip = chips[Math.min(held.index, chips.length - 1)];
     if (!chip) return;
     held = null;
-    if (document.activeElement === document.body) rove(chip, true);
+    if (document.activeElement === document.body) roveTo(strip, chip, true);
   }
 
   function showEnding() {
@@ -189,11 +185,7 @@ function startBoard(element, props, watch, trigger, server) {
   }
 
   function paintAll() {
-    const colour = COLOURS[chooser.value];
-    find('.legend').dataset.mode = chooser.value;
-    find('.legend .from').textContent = colour.from || '';
-    find('.legend .to').textContent = colour.to || '';
-    find('.legend .unit').textContent = colour.unit;
+    showLegend(find('.legend'), chooser.value);
     if (!run) return;
     run.promptChips.forEach((chip, index) => paintPrompt(chip, run.prompt[index]));
     for (const lane of run.lanes) {
@@ -203,41 +195,18 @@ function startBoard(element, props, watch, trigger, server) {
 
   // Selection
 
-  function tokenAt({ lane, index }) {
-    return lane === 'prompt' ? run.prompt[index] : run.lanes[lane].steps[index];
-  }
-
-  function chipAt({ lane, index }, of) {
-    return lane === 'prompt' ? of.promptChips[index] : of.lanes[lane].chips[index];
-  }
-
-  function placeOf(chip) {
-    const lane = chip.dataset.lane;
-    return { lane: lane === 'prompt' ? lane : Number(lane), index: Number(chip.dataset.index) };
-  }
-
-  function mark(place, of = run) {
-    if (of.selected) chipAt(of.selected, of)?.setAttribute('aria-selected', 'false');
-    of.selected = place;
-    chipAt(place, of).setAttribute('aria-selected', 'true');
-  }
+  const mark = (place, of = run) => markChip(of, place);
 
   function pick(chip) {
     run.follow = false;
     mark(placeOf(chip));
-    rove(chip);
+    roveTo(strip, chip);
     inspector.classList.add('open');
     hidePopover();
     inspect();
     showTime();
     // As a sheet from the bottom the inspector must not cover what was tapped.
     if (getComputedStyle(inspector).position === 'fixed') chip.scrollIntoView({ block: 'start' });
-  }
-
-  function rove(chip, still = false) {
-    strip.querySelectorAll('.token[tabindex="0"]').forEach((other) => { other.tabIndex = -1; });
-    chip.tabIndex = 0;
-    chip.focus({ preventScroll: still });
   }
 
   // Inspector and meters follow a run six times a second: nobody reads faster, and drawing costs the most.
@@ -257,34 +226,18 @@ function startBoard(element, props, watch, trigger, server) {
 
   function inspect() {
     if (run.watched) drawWatched(run.watched, run.lanes[0].steps, Math.max(0, run.selected?.index ?? 0));
-    const token = run.selected && tokenAt(run.selected);
+    const token = run.selected && tokenOf(run, run.selected);
     if (!token) return;
     look.show(token, run.selected, run, (token.prompt ? promptTokenName(token) : token.text) || spacedHex(token.hex));
   }
 
   // Mouse, touch, keyboard
 
-  strip.addEventListener('click', (event) => {
-    const chip = event.target.closest('.token');
-    if (chip) pick(chip);
-  });
-
-  strip.addEventListener('keydown', (event) => {
-    const chip = event.target.closest('.token');
-    if (!chip) return;
-    const chips = [...strip.querySelectorAll('.token')];
-    const at = chips.indexOf(chip);
-    const goals = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: chips.length - 1 };
-    if (event.key in goals) rove(chips[Math.min(chips.length - 1, Math.max(0, goals[event.key]))]);
-    else if (event.key === 'Enter' || event.key === ' ') pick(chip);
-    else if (event.key === 'Escape') hidePopover();
-    else return;
-    event.preventDefault();
-  });
+  walkChips(strip, { within: () => strip, pick, hide: hidePopover });
 
   // From ribbon, timeline and table. (Text fields send an event of this name too, without a place.)
   element.addEventListener('select', ({ detail }) => {
-    if (!detail || !run || !chipAt(detail, run)) return;
+    if (!detail || !run || !chipOf(run, detail)) return;
     run.follow = false;
     mark(detail);
     inspector.classList.add('open');

@@ -36,11 +36,11 @@ function markChip(run, place) {
   chipOf(run, place).setAttribute('aria-selected', 'true');
 }
 
-// One chip of the list is reached by the Tab key: this one.
-function roveTo(list, chip) {
+// One chip of the list is reached by the Tab key: this one. `still`: the page does not scroll to it.
+function roveTo(list, chip, still = false) {
   list.querySelectorAll('.token[tabindex="0"]').forEach((other) => { other.tabIndex = -1; });
   chip.tabIndex = 0;
-  chip.focus({ preventScroll: false });
+  chip.focus({ preventScroll: still });
 }
 
 // Arrow keys walk the chips that `within(chip)` gives; a click or Enter picks one, Escape hides what hovers.
