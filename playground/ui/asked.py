@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from playground.trace import SamplingParams
+from playground.trace import ModelInfo, SamplingParams
+from playground.ui.records import SHORT_SHA
 
 MOST_IN_SETTINGS = 10_000  # characters of all stop strings of one lane; banned, or biased, ids
 
@@ -89,6 +90,14 @@ def read_params(values: Any) -> SamplingParams:
         if size > MOST_IN_SETTINGS:
             raise ValueError(f"{name} is too long: {size:,} of at most {MOST_IN_SETTINGS:,}")
     return params
+
+
+def check_same_model(model: Any, info: ModelInfo) -> None:
+    """`model`: what the board was told of its run. To another model the ids of that mean other tokens."""
+    if model != info.sha256[:SHORT_SHA]:
+        raise ValueError(
+            f"Not available here: this run was made by another model than the one that runs now, {info.name}."
+        )
 
 
 def read_ids(ids: Any, what: str, least: int, most: int, size: int) -> list[int]:

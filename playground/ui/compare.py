@@ -12,6 +12,7 @@ from playground.findings.compare import LONGEST_NAME, SWEPT, Kind
 from playground.params import LARGEST_SEED
 from playground.trace import ModelInfo, SamplingParams
 from playground.ui.asked import (
+    check_same_model,
     read_choice,
     read_finite,
     read_ids,
@@ -24,7 +25,7 @@ from playground.ui.asked import (
     read_text,
     read_whole,
 )
-from playground.ui.branch import check_model, room
+from playground.ui.branch import room
 from playground.ui.controls import FILTERS, PENALTIES, RARE
 from playground.ui.conversation import messages_of
 from playground.ui.run import MOST_CHARACTERS, Server
@@ -154,7 +155,7 @@ def _drawn() -> int:
 def read_fork(asked: Any, info: ModelInfo, server: Server) -> Fork:
     """Checks what came from the page. Raises ValueError in a sentence."""
     asked = read_object(asked, "a fork")
-    check_model(info, asked.get("model"))
+    check_same_model(asked.get("model"), info)
     most = server.settings.max_new_tokens
     prompt_ids = read_ids(
         asked.get("prompt_ids"), "prompt_ids", 1, server.settings.max_prompt_tokens, info.vocabulary

@@ -6,9 +6,7 @@ checked as any stranger's.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +14,20 @@ from playground.codec import to_plain
 from playground.comparing import first_difference, parting_of
 from playground.figures.divergence import divergence as divergence_figure
 from playground.trace import Draw, SamplingParams, TokenStep
-from playground.ui.asked import read_ids, read_list, read_object, read_params, read_whole
-from playground.ui.branch import check_model
+from playground.ui.answers import answerer
+from playground.ui.asked import (
+    check_same_model,
+    read_ids,
+    read_list,
+    read_object,
+    read_params,
+    read_whole,
+)
 from playground.ui.compare import MOST_KEPT
 from playground.ui.compared import both_themes
 from playground.ui.host import Engine
-from playground.ui.records import Op, compact
-from playground.ui.run import Server, sentence
+from playground.ui.records import Op
+from playground.ui.run import Server
 
 MOST_WAITING = 16  # questions of all visitors together
 Answer = Callable[[Any], Awaitable[str]]
@@ -41,46 +46,22 @@ class Pair:
 
 def parting_teller(server: Server) -> Answer:
     """The server function `parting` of the board: a Parting as JSON, or {"error": one sentence}."""
+    answer = answerer(server, read_pair, part, threads=1, most=MOST_WAITING)
 
     async def parting(asked: Any) -> str:
-        return await teller(asked, part)
+        return await answer(asked)
 
-    teller = _teller(server)
     return parting
 
 
 def divergence_teller(server: Server) -> Answer:
     """The server function `divergence`: {"rows", "figure": {"light", "dark"}}, or {"error": one sentence}."""
+    answer = answerer(server, read_pair, diverge, threads=1, most=MOST_WAITING)  # a long one takes seconds
 
     async def divergence(asked: Any) -> str:
-        return await teller(asked, diverge)
+        return await answer(asked)
 
-    teller = _teller(server)
     return divergence
-
-
-def _teller(server: Server) -> Callable[[Any, Callable[[Engine, Pair], Op]], Awaitable[str]]:
-    thread = ThreadPoolExecutor(1, thread_name_prefix="part lanes")  # a long answer takes seconds
-    waiting = 0
-
-    async def tell(asked: Any, see: Callable[[Engine, Pair], Op]) -> str:
-        nonlocal waiting
-        if waiting >= MOST_WAITING:
-            return compact({"error": "Too many people look at once: please try again in a second."})
-        waiting += 1
-        try:
-            engine = server.host.ready
-            if engine is None:
-                raise ValueError(server.host.failure or "Not available yet: the model is still loading.")
-            pair = read_pair(asked, engine, server)
-            answer = await asyncio.get_running_loop().run_in_executor(thread, see, engine, pair)
-        except ValueError as error:
-            answer = {"error": sentence(error)}
-        finally:
-            waiting -= 1
-        return compact(answer)
-
-    return tell
 
 
 def part(engine: Engine, pair: Pair) -> Op:
@@ -115,7 +96,7 @@ def diverge(engine: Engine, pair: Pair) -> Op:
 def read_pair(asked: Any, engine: Engine, server: Server) -> Pair:
     """Checks what came from the page. Raises ValueError in a sentence."""
     asked = read_object(asked, "a question about two lanes")
-    check_model(engine.info, asked.get("model"))
+    check_same_model(asked.get("model"), engine.info)
     limits, size = server.settings, engine.vocabulary.size
     prompt_ids = read_ids(asked.get("prompt_ids"), "prompt_ids", 1, limits.max_prompt_tokens, size)
     lanes = read_list(asked.get("lanes"), "lanes", 2, MOST_KEPT)
