@@ -1,4 +1,4 @@
-"""Benchmarks: `python -m tests.bench decode | lanes | fork | page`.
+"""Benchmarks: `python -m tests.bench decode | lanes | fork | page | compare`.
 
 Each prints one JSON object per line: name, value, aim, ok, and what it was made of. Values are ratios of
 times taken in one run, medians of five alternating repetitions, since a machine is rarely quiet: read them
@@ -22,6 +22,7 @@ from playground.engine.local import LocalEngine
 from playground.engine.models import Loaded, load_model
 from playground.trace import ModelInfo, Prompt, SamplingParams, TokenStep
 from tests import fakes
+from tests.bench.compare import compare
 from tests.bench.page import page
 
 TOKENS = 128
@@ -165,7 +166,10 @@ def fork(args: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    works = {"decode": decode, "lanes": lanes, "fork": fork, "page": lambda args: page(report)}
+    works = {
+        "decode": decode, "lanes": lanes, "fork": fork,
+        "page": lambda args: page(report), "compare": lambda args: compare(report),
+    }  # fmt: skip
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("which", nargs="*", default=["decode", "lanes", "fork"], choices=[*works])
     parser.add_argument("--model", help="a model as for app.py; the bundled one if not given")

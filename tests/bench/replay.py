@@ -13,11 +13,12 @@ import lzma
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from playground.findings import Divergence
 from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep, Trace
 
 FILE = Path(__file__).with_name("run.json.xz")
@@ -113,19 +114,29 @@ class ReplayEngine:
     def raw(self, text: str) -> Prompt:
         return self.trace.prompt
 
-    def stream(self, prompt: Prompt, params: SamplingParams, **options: Any) -> ReplayStream:
+    def stream(
+        self, prompt: Prompt, params: SamplingParams | Sequence[SamplingParams], **options: Any
+    ) -> ReplayStream:
+        """One lane, or several that all write the same."""
         self.times = []
-        return ReplayStream(self, params.max_tokens)
+        several = [params] if isinstance(params, SamplingParams) else params
+        return ReplayStream(self, several[0].max_tokens, len(several))
 
     def redistribute_ids(self, *args: Any, **options: Any) -> TokenStep:
         raise ValueError("A replay has no model.")
 
+    def picks(self, *args: Any, **options: Any) -> list[list[TokenStep]]:
+        raise ValueError("A replay has no model.")
+
+    def divergences(self, *args: Any, **options: Any) -> tuple[Divergence, ...]:
+        raise ValueError("A replay has no model.")
+
 
 class ReplayStream:
-    """The recorded events, each at its time: the n-th token n / pace seconds after the prompt."""
+    """The recorded events, each at its time: the n-th token of a lane n / pace seconds after the prompt."""
 
-    def __init__(self, engine: ReplayEngine, most: int) -> None:
-        self._engine, self._most = engine, most
+    def __init__(self, engine: ReplayEngine, most: int, lanes: int) -> None:
+        self._engine, self._most, self._lanes = engine, most, lanes
         self._closed = threading.Event()
 
     def __iter__(self) -> Iterator[Event]:
@@ -136,8 +147,13 @@ class ReplayStream:
             if self._closed.wait(max(0.0, begun + number / pace - time.perf_counter())):
                 return
             times.append(time.time())
-            yield step
-        yield replace(trace.finished, answer_tokens=len(times), trimmed=())
+            for lane in range(self._lanes):
+                yield replace(step, lane=lane)
+        for lane in range(self._lanes):
+            yield replace(trace.finished, lane=lane, answer_tokens=len(times), trimmed=())
+
+    def stop(self) -> None:
+        self._closed.set()
 
     def close(self) -> None:
         self._closed.set()

@@ -22,7 +22,7 @@ from tests.bench.replay import ReplayEngine, read
 
 def main(port: int, pace: float = 50) -> None:
     engine = ReplayEngine(read(), pace)
-    server = Server(Host(lambda progress: engine), Seats(2), Settings(port=port, max_lanes=2))
+    server = Server(Host(lambda progress: engine), Seats(6), Settings(port=port, max_lanes=6))
 
     async def times(request: Request) -> JSONResponse:
         return JSONResponse(engine.times)

@@ -34,6 +34,6 @@ function makeSweepCard(setting, choose) {
     const [row, column] = point.pointIndex || point.pointNumber;
     choose(row, column);
   });
-  const element = card('sweep-card', heading('Entropy over ' + settingLabel(setting), 'click a cell to open its token'), figure.element);
+  const element = card('sweep-card', heading('Entropy over ' + settingLabel(setting), 'amber edge: the text parts from the row above · click a cell to open its token'), figure.element);
   return { element, show: figure.show };
 }
