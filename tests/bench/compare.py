@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from typing import Any
 
 LANES = 6
@@ -26,24 +27,21 @@ def compare(report: Callable[..., None]) -> None:
     from tests.browser.conftest import FLAGS, start
 
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    servers = start("-m", "tests.bench.serve", "PORT", str(PACE), ready=lambda health: health["ready"])
-    server = next(servers)
-    try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            tab = browser.new_page(viewport={"width": 1440, "height": 1100})
-            tab.goto(server.url)
-            tab.wait_for_selector("#model[data-state=ready]")
-            tab.get_by_role("tab", name="Compare").click()
-            tab.fill("#compare-prompt", "Tell me a story.")
-            while tab.locator("#compare .lane").count() < LANES:
-                tab.click("#add-lane")
-            run(tab, 20)
-            tab.wait_for_timeout(2000)
-            first, last = measure(tab)
-            browser.close()
-    finally:
-        servers.close()
+    serving = contextmanager(start)
+    command = ("-m", "tests.bench.serve", "PORT", str(PACE))
+    with serving(*command, ready=lambda health: health["ready"]) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        tab = browser.new_page(viewport={"width": 1440, "height": 1100})
+        tab.goto(server.url)
+        tab.wait_for_selector("#model[data-state=ready]")
+        tab.get_by_role("tab", name="Compare").click()
+        tab.fill("#compare-prompt", "Tell me a story.")
+        while tab.locator("#compare .lane").count() < LANES:
+            tab.click("#add-lane")
+        run(tab, 20)
+        tab.wait_for_timeout(2000)
+        first, last = measure(tab)
+        browser.close()
     wall = last["wall"] - first["wall"]
     spent = {name: last[name] - first[name] for name in PARTS}
     parts = {
