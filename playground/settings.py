@@ -41,6 +41,14 @@ class Settings:
     )
     store_mb: int = _setting(1024, "most MB of saved runs; the oldest go first", 1, 1_000_000_000)
     store_days: int = _setting(30, "how long a saved run is kept, in days", 1, 36_500)
+    public_url: str = _setting("", "address that links begin with; the one in the browser if not given")
+    password: str = _setting("", "asked of everybody who opens the page or calls the API; none if not given")
+    trusted_proxy: str = _setting(
+        "", "proxies whose X-Forwarded-For tells visitors apart: addresses or networks, or * for all"
+    )
+    visitor_runs: int = _setting(8, "most lanes of one visitor at once, where strangers use it", 1, 256)
+    visitor_calls: int = _setting(8, "most short requests of one visitor at once, likewise", 1, 10_000)
+    visitor_saves: int = _setting(30, "most saved runs of one visitor in an hour, likewise", 1, 1_000_000)
 
     @property
     def closed(self) -> bool:
@@ -57,6 +65,10 @@ class Settings:
             raise ValueError(f"--device must be auto, cpu, cuda, cuda:N or mps, got {self.device!r:.80}")
         if self.dtype not in ("auto", "float32", "bfloat16", "float16"):
             raise ValueError(f"--dtype must be auto, float32, bfloat16 or float16, got {self.dtype!r:.80}")
+        if self.public_url and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", self.public_url):
+            raise ValueError(
+                f"--public-url must be an address such as https://host/path, got {self.public_url!r:.80}"
+            )
 
 
 def read_settings(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Settings:

@@ -70,8 +70,10 @@ VIEWS = (
     "compare/results",
     "compare/drawer",
     "compare/board",
+    "share/owner",
+    "share/share",
 )
-STARTERS = ("startBoard", "startCompareBoard", "startHeader")
+STARTERS = ("startBoard", "startCompareBoard", "startHeader", "startShare", "owner")
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
     "compare/compare", "compare/results",
@@ -85,7 +87,8 @@ def script(*names: str) -> str:
 def library(
     plots: Mapping[str, Any], names: tuple[str, ...] = PURE + VIEWS, starters: tuple[str, ...] = STARTERS
 ) -> str:
-    """The JavaScript files `names`, whose functions see each other; all others see `starters` alone.
+    """The JavaScript files `names`, whose functions see each other; all others see `starters` alone, most of
+    which start a component.
 
     `plots`: where the charts' library is and how the figures look (plots.py).
     """

@@ -25,22 +25,23 @@ FREE: dict[str, Any] = {
 Work = Callable[[Outbox], Awaitable[None]]
 
 
-def compare_tab(server: Server) -> None:
-    """Lay the tab out where this is called."""
+def compare_tab(server: Server, bench: gr.State) -> None:
+    """Lay the tab out where this is called. `bench` holds a Bench."""
     board = CompareBoard(
         server_functions=[looker(server), parting_teller(server), divergence_teller(server)],
         elem_id="compare",
     )
-    bench = gr.State(Bench())
 
-    async def run(own: Bench, asked: gr.EventData) -> AsyncGenerator[str]:
+    async def run(own: Bench, asked: gr.EventData, request: gr.Request) -> AsyncGenerator[str]:
+        by = server.visitor(asked._data, request)
         async for sent in _served(
-            own, lambda outbox: compare(server, outbox, own, asked._data), instead=True
+            own, lambda outbox: compare(server, outbox, own, asked._data, by), instead=True
         ):
             yield sent
 
-    async def branch(own: Bench, asked: gr.EventData) -> AsyncGenerator[str]:
-        async for sent in _served(own, lambda outbox: fork(server, outbox, own, asked._data), after=True):
+    async def branch(own: Bench, asked: gr.EventData, request: gr.Request) -> AsyncGenerator[str]:
+        by = server.visitor(asked._data, request)
+        async for sent in _served(own, lambda outbox: fork(server, outbox, own, asked._data, by), after=True):
             yield sent
 
     async def keep(own: Bench, asked: gr.EventData) -> AsyncGenerator[str]:

@@ -37,7 +37,7 @@ class EventStream(Protocol):
 
 
 class Engine(Protocol):
-    """What the page needs of an engine."""
+    """What the page needs of an engine. What one `owner` asked is kept for that owner alone."""
 
     @property
     def info(self) -> ModelInfo: ...
@@ -54,6 +54,7 @@ class Engine(Protocol):
         known: int = 0,
         watched: Sequence[int] = (),
         exact: bool = False,
+        owner: str = "",
     ) -> EventStream: ...
     def redistribute_ids(
         self,
@@ -65,6 +66,7 @@ class Engine(Protocol):
         token_id: int | None = None,
         u: float | None = None,
         watched: Sequence[int] = (),
+        owner: str = "",
     ) -> TokenStep: ...
     def picks(
         self,
@@ -74,12 +76,15 @@ class Engine(Protocol):
         params: Sequence[SamplingParams],
         *,
         watched: Sequence[int] = (),
+        owner: str = "",
     ) -> list[list[TokenStep]]: ...
     def divergences(
         self,
         prompt_ids: Sequence[int],
         answers: tuple[Sequence[int], Sequence[int]],
         params: tuple[SamplingParams, SamplingParams],
+        *,
+        owner: str = "",
     ) -> tuple[Divergence, ...]: ...
     def close_when_unused(self) -> None: ...
 

@@ -17,6 +17,7 @@ from playground.ui.kept import Kept, keep, opened, saved
 from playground.ui.records import Op, Recorder, settings
 from playground.ui.run import FAILURES, Server, sentence, status
 from playground.ui.stream import Outbox, Session, events_of
+from playground.ui.visitors import NOBODY, Visitor
 from playground.ui.weights import weight_bytes
 
 log = logging.getLogger(__name__)
@@ -57,13 +58,13 @@ class Bench(Session):
 # -- what the page asks for -------------------------------------------------------------------------
 
 
-async def compare(server: Server, outbox: Outbox, own: Bench, asked: Any) -> None:
+async def compare(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Run the lanes of a request and post what happens. Errors become one sentence; the board stays."""
     with _told(outbox):
         plan = read_plan(asked, server)
         engine = await _engine(server, outbox)
         prompt = await server.prompt(engine, plan.said, plan.thinking)
-        run = Run(engine, prompt, plan.params, plan.names, exact=plan.exact)
+        run = Run(engine, prompt, plan.params, plan.names, exact=plan.exact, by=by)
         outbox.recorder = run.recorder
         run.opening = opening(run.recorder, engine.info, plan, plan.params, weight_bytes(engine))
         await run.go(server, outbox, own)
@@ -77,7 +78,7 @@ async def compare(server: Server, outbox: Outbox, own: Bench, asked: Any) -> Non
         outbox.post(run.verdict())
 
 
-async def fork(server: Server, outbox: Outbox, own: Bench, asked: Any) -> None:
+async def fork(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Write one lane more, beside those that are there. Errors become one sentence."""
     with _told(outbox):
         engine = await _engine(server, outbox)
@@ -99,6 +100,7 @@ async def fork(server: Server, outbox: Outbox, own: Bench, asked: Any) -> None:
             first=number,
             forced=wanted.forced,
             known=wanted.known,
+            by=by,
         )
         outbox.recorder = run.recorder
         run.opening = {
@@ -149,6 +151,7 @@ class Run:
     forced: tuple[int, ...] = ()
     known: int = 0  # steps of each lane that the board has already
     exact: bool = False
+    by: Visitor = NOBODY
     opening: Op = field(default_factory=dict)
     ended: dict[int, Finished] = field(default_factory=dict)
 
@@ -167,11 +170,13 @@ class Run:
             )
             outbox.post(status("waiting", f"{lanes} are busy: you are number {place}."))
 
-        async with server.seats.seat(told, count):
+        async with server.seat(self.by, told, count):
             outbox.post(
                 status("reading", f"Reading the prompt: {len(self.prompt.ids):,} tokens in one pass.")
             )
-            stream = self.engine.stream(self.prompt, list(self.params), exact=self.exact, forced=self.forced)
+            stream = self.engine.stream(
+                self.prompt, list(self.params), exact=self.exact, forced=self.forced, owner=self.by.owner
+            )
             own.stopper = stream.stop
             try:
                 async with aclosing(events_of(stream)) as events:

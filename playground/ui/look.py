@@ -34,6 +34,7 @@ class Look:
     given: int | None  # the token, where it was forced
     u: float | None  # rolled instead of the step's own dice
     text: str  # a token to find; empty for none
+    owner: str = ""
 
 
 def looker(server: Server) -> Callable[[Any], Awaitable[str]]:
@@ -60,6 +61,7 @@ def see(engine: Engine, look: Look) -> Op:
         token_id=look.given,
         u=look.u,
         watched=[each["id"] for each in found],
+        owner=look.owner,
     )
     recorder = Recorder(visible=engine.vocabulary.visible, is_special=engine.vocabulary.is_special)
     return {**recorder.tokens(0, [step]), "op": "look", "found": found}
@@ -104,4 +106,5 @@ def read_look(asked: Any, engine: Engine, server: Server) -> Look:
         raise ValueError(f"a text to find must have at most {MOST_CHARACTERS} characters")
     if any("\ud800" <= character <= "\udfff" for character in text):  # JavaScript may cut one in two
         raise ValueError("a text to find must be made of whole characters")
-    return Look(prompt_ids, answer_ids, server.check(read_params(asked.get("params"))), given, u, text)
+    params = server.check(read_params(asked.get("params")))
+    return Look(prompt_ids, answer_ids, params, given, u, text, server.owner(asked))

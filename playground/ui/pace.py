@@ -36,6 +36,7 @@ class Plan:
     known: int = 0
     pause_at: int | None = None  # wait when the answer has so many tokens
     watched: tuple[int, ...] = ()  # ids to be listed in every step
+    owner: str = ""
 
 
 class Reading:
@@ -90,7 +91,9 @@ async def paced(
         text = ""
         async with seats.seat(told):
             seated()
-            stream = engine.stream(plan.prompt, portion, forced=tuple(ids), known=known, watched=plan.watched)
+            stream = engine.stream(
+                plan.prompt, portion, forced=tuple(ids), known=known, watched=plan.watched, owner=plan.owner
+            )
             async with aclosing(events_of(stream)) as events:
                 async for event in events:
                     if isinstance(event, Prompt):

@@ -11,9 +11,11 @@ from playground.ui.api import add_api
 from playground.ui.assets import styles
 from playground.ui.compare_tab import compare_tab
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
+from playground.ui.lanes import Bench
 from playground.ui.parts import Header, library
 from playground.ui.playground_tab import FREE, playground_tab
 from playground.ui.run import Server
+from playground.ui.stream import Session
 from playground.ui.theme import theme
 
 TITLE = "Token Playground"
@@ -25,12 +27,13 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
     `first`: the message whose run the first paint shows.
     """
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as page:
+        session, bench = gr.State(Session()), gr.State(Bench())
         _header(server)
         with gr.Tabs(elem_id="tabs"):
             with gr.Tab("Playground", elem_id="tab-playground"):
-                playground_tab(server, first)
+                playground_tab(server, first, session)
             with gr.Tab("Compare", elem_id="tab-compare"):
-                compare_tab(server)
+                compare_tab(server, bench)
         add_api(server)
     return page
 

@@ -42,6 +42,7 @@ class Pair:
     answers: tuple[list[int], list[int]]
     params: tuple[SamplingParams, SamplingParams]
     forced: tuple[int, int]  # so many first ids of each were given, not picked
+    owner: str = ""
 
 
 def parting_teller(server: Server) -> Answer:
@@ -71,7 +72,7 @@ def part(engine: Engine, pair: Pair) -> Op:
         return to_plain(parting_of(*pair.numbers, pair.answers, pair.params, None))
     before = pair.answers[0][:index]
     chosen = [answer[index] for answer in pair.answers]
-    picks = engine.picks(pair.prompt_ids, before, index, list(pair.params), watched=chosen)
+    picks = engine.picks(pair.prompt_ids, before, index, list(pair.params), watched=chosen, owner=pair.owner)
     ours, theirs = (_step(picks[side][side], chosen[side], index < pair.forced[side]) for side in (0, 1))
     return to_plain(parting_of(*pair.numbers, pair.answers, pair.params, (ours, theirs), picks))
 
@@ -84,7 +85,7 @@ def _step(pick: TokenStep, token_id: int, given: bool) -> TokenStep:
 
 def diverge(engine: Engine, pair: Pair) -> Op:
     """How far the two distributions are apart at each index that both lanes have."""
-    rows = engine.divergences(pair.prompt_ids, pair.answers, pair.params)
+    rows = engine.divergences(pair.prompt_ids, pair.answers, pair.params, owner=pair.owner)
     parts = first_difference(*pair.answers)
     texts = [engine.vocabulary.visible(token_id) for token_id in pair.answers[1][: len(rows)]]
     return {
@@ -111,4 +112,5 @@ def read_pair(asked: Any, engine: Engine, server: Server) -> Pair:
         forced.append(read_whole(lane.get("forced", 0), "forced", 0, limits.max_new_tokens))
     if None in {each.seed for each in params}:
         raise ValueError("a lane that ran has a seed")
-    return Pair(prompt_ids, numbers, tuple(answers), tuple(params), tuple(forced))  # type: ignore[arg-type]
+    sides: Any = (numbers, tuple(answers), tuple(params), tuple(forced))
+    return Pair(prompt_ids, *sides, owner=server.owner(asked))

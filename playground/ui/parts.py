@@ -29,16 +29,20 @@ class _Part(gr.HTML):
     """A component whose value is a JSON string that its own JavaScript reads.
 
     `template`: its HTML under strip/. `starter`: the function of the library that fills it. `events`: what it
-    may trigger in Python; Gradio knows an event by its name in quotes in the script.
+    may trigger in Python; Gradio knows an event by its name in quotes in the script. With each event and each
+    question to a server function goes whose it is (strip/share/owner.js).
     """
 
     def __init__(self, template: str, starter: str, events: Sequence[str], **kwargs: Any) -> None:
-        send = ", ".join(f"{event}: (data) => trigger('{event}', data)" for event in events)
+        send = ", ".join(f"{event}: (data) => trigger('{event}', own(data))" for event in events)
+        functions = [function.__name__ for function in kwargs.get("server_functions", ())]
+        ask = ", ".join(f"{name}: (asked) => server.{name}(own(asked))" for name in functions)
         start = f"window.tokenPlaygroundParts.{starter}"
         super().__init__(
             html_template=assets.template(template),
-            js_on_load=f"const send = {{ {send} }};\n"
-            f"{start}(element, props, watch, (event, data) => send[event](data), server);",
+            js_on_load="const own = (data) => ({ ...data, owner: window.tokenPlaygroundParts.owner });\n"
+            f"const send = {{ {send} }};\nconst ask = {{ {ask} }};\n"
+            f"{start}(element, props, watch, (event, data) => send[event](data), ask);",
             apply_default_css=False,
             **kwargs,
         )
@@ -73,3 +77,10 @@ class Header(_Part):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("header", "startHeader", ("choose",), **kwargs)
+
+
+class ShareBox(_Part):
+    """Links, saved runs and files: the button in the header and the panel below it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("share/share", "startShare", ("save", "file", "open", "replay"), **kwargs)

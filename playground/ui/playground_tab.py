@@ -18,43 +18,52 @@ from playground.ui.run import Server, generate, go_on
 from playground.ui.stream import Outbox, Session, messages
 
 FREE = {"concurrency_limit": None, "api_visibility": "private", "show_progress": "hidden"}
-# The conversation is kept by the page (strip/turns.js), not by the server.
-WITH_HISTORY = f"""(...values) => {{
-    values[{FIELDS.index("history") + 1}] = window.tokenPlayground.history();
+# The conversation is kept by the page (strip/turns.js), not by the server; so is its owner (share/owner.js).
+FROM_THE_PAGE = f"""(...values) => {{
+    values[{FIELDS.index("history") + 2}] = window.tokenPlayground.history();
+    values[1] = window.tokenPlaygroundParts.owner;
     return values;
 }}"""
 CHOOSE_EXAMPLE = f"(name) => window.tokenPlayground.example(({json.dumps(as_json())})[name])"
 
 
-def playground_tab(server: Server, first: str | None) -> None:
-    """Lay the tab out where this is called. `first`: the message whose run the first paint shows."""
+def playground_tab(server: Server, first: str | None, session: gr.State) -> None:
+    """Lay the tab out where this is called. `first`: the message whose run the first paint shows.
+
+    `session` holds a Session.
+    """
     with gr.Row(elem_classes="columns"):
         with gr.Column(elem_classes="controls", min_width=0):
             controls = make_controls(server.settings.max_new_tokens)
         board = Board(value=first, server_functions=[looker(server)], elem_id="board")
-    _wire(server, board, controls)
+    _wire(server, board, controls, session)
 
 
-def _wire(server: Server, board: Board, controls: dict[str, Any]) -> None:
-    session = gr.State(Session())
-
+def _wire(server: Server, board: Board, controls: dict[str, Any], session: gr.State) -> None:
     async def start(
-        own: Session,
-        *values: Any,
+        own: Session, owner: str | None, request: gr.Request, *values: Any
     ) -> AsyncGenerator[str]:
-        async def work(outbox: Outbox) -> None:
-            await generate(server, outbox, lambda: form_of(values), transport=own.transport)
+        by = server.visitor(owner, request)
 
-        async with aclosing(messages(own, work)) as sent:
-            async for message in sent:
+        async def work(outbox: Outbox) -> None:
+            await generate(server, outbox, lambda: form_of(values), transport=own.transport, by=by)
+
+        async with aclosing(messages(own, work)) as made:
+            async for message in made:
                 yield message
 
-    async def go(own: Session, asked: gr.EventData, *values: Any) -> AsyncGenerator[str]:
-        async def work(outbox: Outbox) -> None:
-            await go_on(server, outbox, asked._data, lambda anew: form_of(values, anew=anew), own.transport)
+    async def go(
+        own: Session, owner: str | None, asked: gr.EventData, request: gr.Request, *values: Any
+    ) -> AsyncGenerator[str]:
+        by = server.visitor(owner, request)
 
-        async with aclosing(messages(own, work)) as sent:
-            async for message in sent:
+        async def work(outbox: Outbox) -> None:
+            await go_on(
+                server, outbox, asked._data, lambda anew: form_of(values, anew=anew), own.transport, by
+            )
+
+        async with aclosing(messages(own, work)) as made:
+            async for message in made:
                 yield message
 
     async def stop(own: Session) -> None:
@@ -66,12 +75,10 @@ def _wire(server: Server, board: Board, controls: dict[str, Any]) -> None:
     async def pace(own: Session, tokens_a_second: float | None) -> None:
         own.transport.pace = float(tokens_a_second or 0)
 
-    typed = [controls[name] for name in FIELDS]
+    sent = [session, controls["owner"], *(controls[name] for name in FIELDS)]
     # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
-    controls["generate"].click(
-        start, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **FREE
-    )
-    board.go(go, [session, *typed], board, trigger_mode="multiple", js=WITH_HISTORY, **FREE)
+    controls["generate"].click(start, sent, board, trigger_mode="multiple", js=FROM_THE_PAGE, **FREE)
+    board.go(go, sent, board, trigger_mode="multiple", js=FROM_THE_PAGE, **FREE)
     board.hold(hold, [session], None, trigger_mode="multiple", **FREE)
     controls["pace"].input(pace, [session, controls["pace"]], None, trigger_mode="always_last", **FREE)
     controls["stop"].click(stop, [session], None, trigger_mode="multiple", **FREE)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from playground.engine.request import check_ids
 from playground.settings import Settings
+from playground.store import Store
 from playground.trace import Finished, Prompt, SamplingParams, TokenStep
 from playground.ui.branch import (
     NEW_RUN,
@@ -36,6 +37,7 @@ from playground.ui.pace import Paused, Plan, last_text, paced
 from playground.ui.records import Op, Recorder
 from playground.ui.seats import Seats
 from playground.ui.stream import Outbox, Transport
+from playground.ui.visitors import NOBODY, Visitor, Visitors, read_owner
 from playground.ui.weights import weight_bytes
 
 FAILURES = ("error", "nan_logits", "no_token_left")  # ends that are nobody's wish
@@ -45,11 +47,31 @@ MOST_CHARACTERS = 2_000_000  # of one text from a visitor
 
 @dataclass(frozen=True)
 class Server:
-    """What all visitors share: the engine, its seats, the limits. Nothing of any visitor."""
+    """What all visitors share: the engine, its seats, the limits, the store. Nothing of any visitor."""
 
     host: Host
     seats: Seats
     settings: Settings
+    visitors: Visitors = field(default_factory=Visitors)
+    store: Store | None = None  # of saved runs
+
+    def owner(self, asked: Any) -> str:
+        """Whose a request is: of the page that sent it, where strangers use this server; else nobody's."""
+        return read_owner(asked) if self.settings.closed else ""
+
+    def visitor(self, asked: Any, request: Any = None) -> Visitor:
+        """Who asks. `request`: Gradio's or Starlette's."""
+        client = getattr(request, "client", None)
+        return Visitor(self.owner(asked), client.host if client is not None else "")
+
+    @asynccontextmanager
+    async def seat(
+        self, by: Visitor, told: Callable[[int], None] = lambda place: None, count: int = 1
+    ) -> AsyncIterator[None]:
+        """Hold seats, see Seats.seat, if this visitor may have so many more. Raises Busy if not."""
+        with self.visitors.run(by.address, count):
+            async with self.seats.seat(told, count):
+                yield
 
     async def prompt(self, engine: Engine, said: Any, thinking: bool | None = None) -> Prompt:
         """The prompt for messages (a list) or raw text (a string). Raises ValueError in a sentence."""
@@ -137,6 +159,7 @@ async def generate(
     read: Callable[[], Form],
     order: Order = NEW_RUN,
     transport: Transport | None = None,
+    by: Visitor = NOBODY,
 ) -> None:
     """Run what `read` gives, or go on with a run as `order` says, and post what happens.
 
@@ -144,7 +167,8 @@ async def generate(
     """
     transport = transport or Transport()
     try:
-        await _generate(server, outbox, read(), order, transport)
+        with server.visitors.run(by.address):
+            await _generate(server, outbox, read(), order, transport, by)
     except asyncio.CancelledError:
         paused = transport.pausing
         outbox.post(status("paused", "Paused.") if paused else status("idle", "Stopped."))
@@ -156,7 +180,12 @@ async def generate(
 
 
 async def go_on(
-    server: Server, outbox: Outbox, said: Any, read: Callable[[bool], Form], transport: Transport
+    server: Server,
+    outbox: Outbox,
+    said: Any,
+    read: Callable[[bool], Form],
+    transport: Transport,
+    by: Visitor = NOBODY,
 ) -> None:
     """What the board orders (see branch.py) under the settings of the form.
 
@@ -167,10 +196,12 @@ async def go_on(
     except ValueError as error:
         outbox.post(status("error", sentence(error)))
         return
-    await generate(server, outbox, lambda: read(order.prompt_ids is None), order, transport)
+    await generate(server, outbox, lambda: read(order.prompt_ids is None), order, transport, by)
 
 
-async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, transport: Transport) -> None:
+async def _generate(
+    server: Server, outbox: Outbox, form: Form, order: Order, transport: Transport, by: Visitor
+) -> None:
     params = server.check(form.params)
     engine = await server.host.engine(lambda loading: outbox.post(status("loading", loading.told)))
     recorder = outbox.recorder = Recorder(
@@ -180,7 +211,7 @@ async def _generate(server: Server, outbox: Outbox, form: Form, order: Order, tr
     params = replace(params, banned=banned, logit_bias=bias)
     watched = watched_tokens(engine, form.watched)
     plan, opening = await _plan(server, engine, recorder, form, params, order)
-    plan = replace(plan, watched=tuple(each["id"] for each in watched))
+    plan = replace(plan, watched=tuple(each["id"] for each in watched), owner=by.owner)
 
     begun = waited = False
 

@@ -7,14 +7,41 @@ X-Forwarded-For uvicorn then reads (`trust`).
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections import Counter
-from collections.abc import Iterator
+import re
+import secrets
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 CALLS = ("/component_server", "/call/", "/run/", "/api/", "/queue/join", "/upload")  # what costs work
+
+
+_HOUR_S = 3600
+_OWNER = "[0-9a-f]{32}"
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks, as far as a server has to know."""
+
+    owner: str = ""  # one open page; what it asked is kept for it alone
+    address: str = ""
+
+
+NOBODY = Visitor()
+
+
+def read_owner(asked: Any) -> str:
+    """The owner that a page names in its request, in 32 hex digits; a new one where it names none."""
+    owner = asked.get("owner") if isinstance(asked, dict) else asked
+    return owner if isinstance(owner, str) and re.fullmatch(_OWNER, owner) else secrets.token_hex(16)
 
 
 class Busy(ValueError):
@@ -24,11 +51,19 @@ class Busy(ValueError):
 class Visitors:
     """Counts what is in flight by address. All methods run on the server's event loop.
 
-    `most_runs` lanes and `most_calls` short calls a visitor; None for no limit.
+    `most_runs` lanes and `most_calls` short calls a visitor, `most_saves` in an hour; None for no limit.
     """
 
-    def __init__(self, most_runs: int | None = None, most_calls: int | None = None) -> None:
-        self.most_runs, self.most_calls = most_runs, most_calls
+    def __init__(
+        self,
+        most_runs: int | None = None,
+        most_calls: int | None = None,
+        most_saves: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.most_runs, self.most_calls, self.most_saves = most_runs, most_calls, most_saves
+        self._clock = clock
+        self._saves: dict[str, deque[float]] = {}  # when, oldest first
         self._runs: Counter[str] = Counter()
         self._calls: Counter[str] = Counter()
 
@@ -43,6 +78,25 @@ class Visitors:
         """Hold one short call inside the block. Raises Busy if the visitor has too many."""
         with _held(self._calls, address or "", 1, self.most_calls, "requests at once"):
             yield
+
+    def save(self, address: str | None) -> None:
+        """Count one saved run. Raises Busy if the visitor saved too many in the last hour."""
+        if self.most_saves is None:
+            return
+        now = self._clock()
+        for each, times in list(self._saves.items()):
+            while times and times[0] <= now - _HOUR_S:
+                times.popleft()
+            if not times:
+                del self._saves[each]
+        own = self._saves.setdefault(address or "", deque())
+        if len(own) >= self.most_saves:
+            minutes = math.ceil((own[0] + _HOUR_S - now) / 60)
+            raise Busy(
+                f"This server keeps {self.most_saves} runs of each visitor in an hour: save this one as a "
+                f"file, or come back in {minutes} minute{'s' * (minutes != 1)}."
+            )
+        own.append(now)
 
 
 @contextmanager

@@ -107,6 +107,7 @@ class FakeEngine:
         self.opened = self.closed = self.steps_made = 0
         self.seen: list[tuple[Prompt, SamplingParams]] = []
         self.thinking: list[bool | None] = []
+        self.owners: list[str] = []
         self.retired = False
 
     def halves(self) -> list[int]:
@@ -155,7 +156,9 @@ class FakeEngine:
         known: int = 0,
         watched: Sequence[int] = (),
         exact: bool = False,
+        owner: str = "",
     ) -> FakeStream:
+        self.owners.append(owner)
         lanes = [params] if isinstance(params, SamplingParams) else list(params)
         self.seen += [(prompt, each) for each in lanes]
         self.opened += 1
@@ -300,7 +303,9 @@ class FakeEngine:
         token_id: int | None = None,
         u: float | None = None,
         watched: Sequence[int] = (),
+        owner: str = "",
     ) -> TokenStep:
+        self.owners.append(owner)
         before = answer_ids[:step]
         given = () if token_id is None else (*before, token_id)
         made = self._step(prompt_ids, before, params, params.seed or 0, given, u=u, watched=watched)
@@ -314,11 +319,12 @@ class FakeEngine:
         params: Sequence[SamplingParams],
         *,
         watched: Sequence[int] = (),
+        owner: str = "",
     ) -> list[list[TokenStep]]:
         return [
             [
                 self.redistribute_ids(
-                    prompt_ids, answer_ids, step, replace(own, seed=other.seed), watched=watched
+                    prompt_ids, answer_ids, step, replace(own, seed=other.seed), watched=watched, owner=owner
                 )
                 for other in params
             ]
@@ -330,7 +336,10 @@ class FakeEngine:
         prompt_ids: Sequence[int],
         answers: tuple[Sequence[int], Sequence[int]],
         params: tuple[SamplingParams, SamplingParams],
+        *,
+        owner: str = "",
     ) -> tuple[Divergence, ...]:
+        self.owners.append(owner)
         made = []
         for index in range(min(map(len, answers))):
             raws, finals = [], []
