@@ -20,6 +20,10 @@ from playground.settings import read_settings
 if not again:
     settings = read_settings(sys.argv[1:])
 
+from playground.ui.zerogpu import gpu_runner
+
+one_model = gpu_runner() is not None  # a process that was forked once may serve again, with the model it has
+
 from playground.ui.api import health_route
 from playground.ui.host import Host, load_engine, load_other
 from playground.ui.page import build, launch_options
@@ -30,7 +34,7 @@ from playground.ui.seats import Seats
 if not again:
     host = Host(
         lambda progress: load_engine(settings, progress),
-        lambda name, progress: load_other(settings, name, progress),
+        None if one_model else lambda name, progress: load_other(settings, name, progress),
     )
     server = Server(host, Seats(settings.max_lanes), settings)
 

@@ -54,7 +54,8 @@ class LocalEngine:
             kv_bytes=kv_mb * MEGABYTE,
             pool=self._pool,
         )
-        self._start = _starter(self._scheduler, self.info, kv_mb * MEGABYTE)
+        self._check = _checker(self._scheduler, self.info, kv_mb * MEGABYTE)
+        self._start = _starter(self._scheduler, self._check)
         self._looks = Looks(self.info, self.vocabulary, self._pool, self._start)
 
     # -- prompts ----------------------------------------------------------------------------------
@@ -289,16 +290,28 @@ class LocalEngine:
         return replace(request, recorded=listed) if shown else request
 
 
-def _starter(scheduler: Scheduler, info: ModelInfo, kv_bytes: int) -> Callable[[Sequence[Request]], Stream]:
-    """What starts lanes, after the checks. It does not hold the engine, which may go with its last user."""
+Requests = Sequence[Request]
 
-    def start(requests: Sequence[Request]) -> Stream:
+
+def _checker(scheduler: Scheduler, info: ModelInfo, kv_bytes: int) -> Callable[[Requests], None]:
+    """What raises ValueError, in a sentence, for lanes that this engine cannot run."""
+
+    def check(requests: Requests) -> None:
         if not requests:
             raise ValueError("a run needs at least one lane of settings")
         for request in requests:
             prompt, answer = len(request.prompt.ids), request.params.max_tokens
             needed = scheduler.seating.needed_for(prompt, answer, info.context)
             check_request(request, info, needed, kv_bytes)
+
+    return check
+
+
+def _starter(scheduler: Scheduler, check: Callable[[Requests], None]) -> Callable[[Requests], Stream]:
+    """What starts lanes, after the checks. It does not hold the engine, which may go with its last user."""
+
+    def start(requests: Requests) -> Stream:
+        check(requests)
         return scheduler.submit(requests)
 
     return start

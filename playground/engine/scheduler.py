@@ -35,7 +35,8 @@ class Scheduler:
     """Runs lanes of many requests side by side on one model.
 
     Everything that touches the model, the seats or the pools happens on the worker thread; other threads
-    only hand in work and read events.
+    only hand in work and read events. The thread starts with the first work, so that a process which never
+    runs anything itself can be forked.
     """
 
     def __init__(
@@ -64,7 +65,6 @@ class Scheduler:
         self._closing = False
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="playground-engine", daemon=True)
-        self._thread.start()
 
     # -- for other threads ------------------------------------------------------------------------
 
@@ -95,6 +95,8 @@ class Scheduler:
         with self._door:
             if self._closing:
                 raise RuntimeError("the engine is closed")
+            if self._thread.ident is None:
+                self._thread.start()
             self._inbox.put(work)
 
     def status(self) -> dict[str, int]:
@@ -114,7 +116,8 @@ class Scheduler:
             if not self._closing:
                 self._closing = True
                 self._inbox.put(shut)
-        self._thread.join(timeout=30)
+        if self._thread.ident is not None:
+            self._thread.join(timeout=30)
 
     # -- the worker -------------------------------------------------------------------------------
 

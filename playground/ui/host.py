@@ -12,6 +12,7 @@ from playground.findings import Divergence
 from playground.settings import Settings
 from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep
 from playground.ui.weights import weight_bytes
+from playground.ui.zerogpu import gpu_runner
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it from 0 to 1
 
@@ -212,10 +213,17 @@ def load_engine(settings: Settings, progress: Progress) -> Engine:
     from playground.text.chat import warm_up
 
     warm_up()
+    limits = {
+        "max_lanes": settings.max_lanes,
+        "kv_mb": settings.kv_mb,
+        "logits_pool_mb": settings.logits_pool_mb,
+    }
+    runner = gpu_runner()
+    if runner is not None and settings.device in ("auto", "cuda"):
+        from playground.engine.inline import InlineEngine
+
+        dtype = "bfloat16" if settings.dtype == "auto" else settings.dtype
+        loaded = load_model(settings.model, device="cpu", dtype=dtype, progress=progress)
+        return InlineEngine(loaded, runner, device="cuda", **limits)
     loaded = load_model(settings.model, device=settings.device, dtype=settings.dtype, progress=progress)
-    return LocalEngine(
-        loaded,
-        max_lanes=settings.max_lanes,
-        kv_mb=settings.kv_mb,
-        logits_pool_mb=settings.logits_pool_mb,
-    )
+    return LocalEngine(loaded, **limits)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 from playground.trace import Event, Finished, TokenStep
 from playground.ui.host import EventStream
+from playground.ui.recent import Recent
 from playground.ui.records import Op, Recorder, compact
 
 INTERVAL = 0.05  # seconds between two updates of the page: Gradio needs milliseconds for each
@@ -40,7 +42,8 @@ async def events_of(stream: EventStream) -> AsyncGenerator[Event]:
         except Exception as error:
             deliver(_End(error))
 
-    threading.Thread(target=read, name="read a run", daemon=True).start()
+    context = contextvars.copy_context()  # whoever lends an accelerator asks Gradio's who the visitor is
+    threading.Thread(target=context.run, args=(read,), name="read a run", daemon=True).start()
     try:
         while not isinstance(item := await arrived.get(), _End):
             yield item
@@ -113,12 +116,13 @@ class Transport:
 
 
 class Session:
-    """What the server keeps for one open page: its latest run, to be able to end it."""
+    """What the server keeps for one open page: its latest run, to be able to end it, and what it made."""
 
     def __init__(self) -> None:
         self._number = 0
         self._task: asyncio.Task[None] | None = None
         self.transport = Transport()
+        self.recent = Recent()
 
     def begin(self, task: asyncio.Task[None]) -> int:
         """A run begins and the one before ends. Returns its number: larger than any before in this tab,
