@@ -270,6 +270,22 @@ def test_a_fork_streams_into_a_lane_of_its_own(compare: Compare) -> None:
     assert len(compare.column("lane")) == 4
 
 
+def test_a_fork_stands_beside_a_lane_that_did_not_run(compare: Compare) -> None:
+    compare.run()
+    compare.page.click("#add-lane")
+    compare.chip(1, 2).click()
+    compare.page.locator(".drawer .distribution button.candidate").first.click()
+    compare.page.wait_for_selector("#compare .lane[data-lane='3'][data-finished]")
+    compare.over()
+    numbers = compare.page.locator("#compare .lane").evaluate_all(
+        "(all) => all.map((each) => each.dataset.lane)"
+    )
+    assert numbers == ["0", "1", "2", "4", "3"]
+    assert "Not run yet." in compare.lane(4).inner_text()
+    compare.run()
+    assert [len(compare.ids(lane)) > 0 for lane in range(5)] == [True] * 5
+
+
 def test_stop_keeps_what_there_is(compare: Compare) -> None:
     compare.page.fill("#compare-prompt", "endless")
     compare.page.fill("#compare-tokens", "400")

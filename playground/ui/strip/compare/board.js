@@ -57,7 +57,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
   // Requests
 
   function begin() {
-    asked = cards.numbered();
+    asked = cards.list().slice();
     if (run()) unmarkEnds(run().lanes);
     say('going', 'Asking …');
     trigger('run', form.read());
@@ -96,7 +96,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
     find('.status').dataset.state = state;
     find('.status .words').textContent = state === 'writing' ? '' : text;
     if (state === 'error') find('.status').scrollIntoView({ block: 'nearest' });
-    if (run() && !going) markEnds(run().lanes);
+    if (!going) Object.values(runs).forEach((each) => markEnds(each ? each.lanes : []));
     if (over) results.draw();
     draw();
   }
@@ -116,15 +116,11 @@ function startCompareBoard(element, props, watch, trigger, server) {
       else {
         const fits = asked && asked.length === op.lanes && asked.every((card) => cards.list().includes(card));
         if (!fits) cards.replace(op.names.map((name, place) => ({ name, params: op.params[place] })), op.reference || 0);
-        made.cards = cards.numbered();
+        made.cards = fits ? asked : cards.list().slice();
+        cards.number(made.cards);
       }
       runs[op.kind] = live = made;
       for (let place = 0; place < op.lanes; place += 1) addLane(made, place, op.params[place], made.cards[place]);
-      if (op.kind === 'sweep') {
-        made.heat = makeSweepCard(op.sweep.setting, (row, column) => showStrip(row, column));
-        made.heat.element.hidden = true;
-        made.overview = made.heat.element;
-      }
       inspector.close();
       mount();
     },
@@ -177,9 +173,10 @@ function startCompareBoard(element, props, watch, trigger, server) {
     },
 
     figure(op) {
-      live.heat.element.hidden = false;
-      live.heat.show(op.figure);
+      const heat = makeSweepCard(live.sweep.setting, (row, column) => showStrip(row, column));
+      live.overview = heat.element;
       mount();
+      heat.show(op.figure);
     },
 
     file: (op) => { saveFile(op).catch(() => say('error', 'The browser could not save the file.')); },

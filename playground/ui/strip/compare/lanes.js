@@ -42,13 +42,16 @@ function startLaneCards(chooser, on, sameDice) {
     return number;
   }
 
-  function add({ name, params }, at = cards.length, number = freeNumber()) {
-    if (cards.length >= MOST_LANES) {
+  // `number`: of a lane that the server writes already; whatever waits under it takes another.
+  function add({ name, params }, at = cards.length, number = null) {
+    if (number === null && cards.length >= MOST_LANES) {
       on.refused('A comparison has at most ' + MOST_LANES + ' lanes.');
       return null;
     }
-    const card = makeLaneCard({ name, params, number }, acts);
+    const card = makeLaneCard({ name, params, number: number ?? freeNumber() }, acts);
+    const waiting = cards.filter((other) => other.number === card.number);
     cards = [...cards.slice(0, at), card, ...cards.slice(at)];
+    waiting.forEach((other) => other.renumber(freeNumber()));
     tellReferences();
     on.changed();
     return card;
@@ -68,11 +71,10 @@ function startLaneCards(chooser, on, sameDice) {
     list: () => cards,
     reference: () => reference,
     fresh: () => add({ name: freeName('lane ' + (cards.length + 1), names()), params: laneParams() })?.focus(),
-    // The cards, numbered from 0 as a run will have them.
-    numbered() {
-      cards.forEach((card, place) => card.renumber(place));
+    // Numbers the cards of a run from 0, and after them those that came in the meantime.
+    number(ran) {
+      [...ran, ...cards.filter((card) => !ran.includes(card))].forEach((card, place) => card.renumber(place));
       tellReferences();
-      return cards.slice();
     },
     settings: () => cards.forEach((card) => card.settings()),
   };
