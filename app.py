@@ -24,31 +24,35 @@ from playground.ui.zerogpu import gpu_runner
 
 one_model = gpu_runner() is not None  # a process that was forked once may serve again, with the model it has
 
-from playground.ui.api import health_route
+from playground.pages.standalone import standalone_page
 from playground.ui.host import Host, load_engine, load_other
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_message
-from playground.ui.run import Server
-from playground.ui.seats import Seats
+from playground.ui.serving import access, make_server
+from playground.ui.visitors import trust
 
 if not again:
     host = Host(
         lambda progress: load_engine(settings, progress),
         None if one_model else lambda name, progress: load_other(settings, name, progress),
     )
-    server = Server(host, Seats(settings.max_lanes), settings)
+    try:
+        server = make_server(host, settings, standalone_page)
+    except ValueError as error:  # where runs are to be kept
+        sys.exit(str(error))
 
 demo = build(server, recorded_message())
 modules = sys.modules.copy()  # another thread is importing meanwhile
 KEPT = {name: module for name, module in modules.items() if re.match(r"playground(?!\.ui)", name)}
 
 if __name__ == "__main__":
+    trust(settings.trusted_proxy)
     try:
         demo.launch(
             server_name=settings.host,
             server_port=settings.port or None,
             share=settings.share,
-            app_kwargs={"routes": [health_route(server)]},
+            **access(server),
             **launch_options(),
         )
     except OSError:

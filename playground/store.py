@@ -85,8 +85,9 @@ class Store:
         self._most_age_s = most_age_s
         self._written: dict[str, float] = {}  # when, by path: to ask may cost a request each
 
-    def save(self, item: Trace | Comparison) -> str:
-        """Keep `item`, then let go of what is too old or too much. Returns the id to load it by.
+    def save(self, item: Trace | Comparison, most: int | None = None) -> str:
+        """Keep `item`, of `most` bytes packed, then let go of what is too old or too much. Returns the id to
+        load it by.
 
         Once this returns, no crash loses it. Raises StoreError, and then nothing was kept.
         """
@@ -97,7 +98,7 @@ class Store:
             raise too_large
         label = json.dumps({"version": VERSION, "kind": kind, "id": id, "saved": int(time.time())})
         data = deflate(f"{label}\n{text}".encode(), GZIP)
-        if len(data) > min(self._most_bytes, LARGEST_FILE):
+        if len(data) > min(self._most_bytes, most or LARGEST_FILE, LARGEST_FILE):
             raise too_large
         try:
             self._write(self._path(id), data)

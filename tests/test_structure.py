@@ -46,7 +46,7 @@ ARROWS = {
     "files": set(),
     "pages": {"trace", "figures", "files", "ui"},
     "main": {"trace", "text", "engine", "progress", "playground", "files", "pages"},
-    "app": {"ui", "settings", "engine", "playground"},
+    "app": {"ui", "settings", "engine", "playground", "pages"},
 }
 PARTS = {
     "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "__init__": "playground",

@@ -1,4 +1,4 @@
-"""The table under the lanes, and the same as CSV."""
+"""The table under the lanes; this and the steps of one run as CSV."""
 
 from __future__ import annotations
 
@@ -50,6 +50,32 @@ def csv_of(rows: Sequence[LaneNumbers]) -> str:
             *(getattr(row, name) for name in columns),
         ]
         writer.writerow([_cell(cell) for cell in cells])
+    return out.getvalue()
+
+
+def csv_of_steps(steps: Sequence[TokenStep]) -> str:
+    """One run as CSV, a row per token, in the units of a trace; what is missing or infinite is empty."""
+    columns = (
+        "index",
+        "position",
+        "token_id",
+        "prob",
+        "logprob",
+        "rank",
+        "final_prob",
+        "entropy",
+        "final_entropy",
+    )
+    measured = ("gap", "end_prob", "queue_s", "forward_s", "sample_s")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([*columns, *measured, "text", "bytes", "trimmed", "method", "u", "low", "high", "kept"])
+    for step in steps:
+        draw, chosen = step.draw, next(each for each in step.candidates if each.token_id == step.token_id)
+        kept = step.stages[-1].kept if step.stages else None
+        cells = [chosen.text, step.bytes, step.trimmed, draw.method, draw.u, draw.low, draw.high, kept]
+        numbers_of = [getattr(step, name) for name in (*columns, *measured)]
+        writer.writerow([_cell(cell) for cell in (*numbers_of, *cells)])
     return out.getvalue()
 
 

@@ -6,10 +6,10 @@ import base64
 import binascii
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from playground.codec import to_plain
 from playground.comparing import csv_of, numbers
@@ -23,6 +23,7 @@ from playground.ui.records import Op
 
 MOST_PACKED = 24 * 2**20  # bytes of one page's comparison, or of a file that is opened
 FORMATS = ("json", "csv", "numbers")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,20 @@ def _packed(trace: Trace) -> bytes:
 
 def saved(kept: Kept, asked: Any) -> Op:
     """The file that the page asks for. Raises ValueError in a sentence."""
-    asked = read_object(asked, "a file")
-    form = read_choice(asked.get("format"), "format", FORMATS)
+    form = read_choice(read_object(asked, "a file").get("format"), "format", FORMATS)
+    comparison = chosen(kept, asked)
+    if form == "json":
+        return file_op("comparison.json", "application/json", comparison.to_json(), "comparison")
+    rows = numbers(comparison.names, comparison.traces)
+    if form == "csv":
+        return file_op("comparison.csv", "text/csv", csv_of(rows), "table")
+    text = json.dumps([to_plain(row) for row in rows], allow_nan=False)
+    return file_op("numbers.json", "application/json", text, "table")
+
+
+def chosen(kept: Kept, asked: Any) -> Comparison:
+    """The comparison as the page shows it: its lanes, under its names. Raises ValueError in a sentence."""
+    asked = read_object(asked, "a comparison")
     order = read_list(asked.get("lanes", list(range(len(kept.names)))), "lanes", 1, len(kept.names))
     order = [read_whole(number, "a lane", 0, len(kept.names) - 1) for number in order]
     if len(set(order)) < len(order):
@@ -69,44 +82,37 @@ def saved(kept: Kept, asked: Any) -> Op:
     if reference not in order:
         raise ValueError("the reference must be one of the lanes")
     every = kept.traces()
-    traces = [every[number] for number in order]
-    if form == "json":
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        comparison = Comparison(
-            VERSION, secrets.token_hex(16), created, kept.kind, tuple(names), order.index(reference),
-            kept.same_dice, kept.exact, kept.sweep, tuple(traces),
-        )  # fmt: skip
-        return _file("comparison.json", "application/json", comparison.to_json())
-    rows = numbers(names, traces)
-    if form == "csv":
-        return _file("comparison.csv", "text/csv", csv_of(rows))
-    return _file(
-        "numbers.json", "application/json", json.dumps([to_plain(row) for row in rows], allow_nan=False)
-    )
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return Comparison(
+        VERSION, secrets.token_hex(16), created, kept.kind, tuple(names), order.index(reference),
+        kept.same_dice, kept.exact, kept.sweep, tuple(every[number] for number in order),
+    )  # fmt: skip
 
 
-def _file(name: str, mime: str, text: str) -> Op:
+def file_op(name: str, mime: str, text: str, what: str) -> Op:
     """What the page offers for download. Refused is what could not be opened again."""
     packed = deflate(text.encode(), GZIP)
     if len(text) > LARGEST_FILE or len(packed) > MOST_PACKED:
         raise ValueError(
-            f"This comparison is too large for one file, {len(text) / 1e6:,.0f} MB: "
-            "take fewer lanes or tokens."
+            f"This {what} is too large for one file, {len(text) / 1e6:,.0f} MB: take fewer lanes or tokens."
         )
     return {"op": "file", "name": name, "mime": mime, "data": base64.b64encode(packed).decode()}
 
 
 def opened(asked: Any) -> Comparison:
     """The comparison in a file that the page sent. Raises ValueError in a sentence."""
+    return read_file(asked, Comparison.from_json)
+
+
+def read_file(asked: Any, read: Callable[[bytes], Item]) -> Item:
+    """What `read` makes of the text of a file that the page sent. Raises ValueError in a sentence."""
     data = read_object(asked, "a file").get("data")
     if not isinstance(data, str):
         raise ValueError(f"a file must be sent as text, got {short(data)}")
     if len(data) > MOST_PACKED * 4 // 3 + 4:
         raise ValueError(f"This file is too large: packed, it may have {MOST_PACKED // 2**20} MB.")
     try:
-        return Comparison.from_json(
-            inflate(base64.b64decode(data.encode("ascii"), validate=True), LARGEST_FILE, GZIP)
-        )
+        return read(inflate(base64.b64decode(data.encode("ascii"), validate=True), LARGEST_FILE, GZIP))
     except (binascii.Error, UnicodeError):
         raise ValueError("This file cannot be opened: it is no text that was packed.") from None
     except ValueError as error:

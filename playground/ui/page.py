@@ -15,6 +15,7 @@ from playground.ui.lanes import Bench
 from playground.ui.parts import Header, library
 from playground.ui.playground_tab import FREE, playground_tab
 from playground.ui.run import Server
+from playground.ui.share_box import share_box
 from playground.ui.stream import Session
 from playground.ui.theme import theme
 
@@ -29,6 +30,7 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as page:
         session, bench = gr.State(Session()), gr.State(Bench())
         _header(server)
+        share_box(server, session, bench)
         with gr.Tabs(elem_id="tabs"):
             with gr.Tab("Playground", elem_id="tab-playground"):
                 playground_tab(server, first, session)

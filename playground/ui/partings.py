@@ -112,5 +112,5 @@ def read_pair(asked: Any, engine: Engine, server: Server) -> Pair:
         forced.append(read_whole(lane.get("forced", 0), "forced", 0, limits.max_new_tokens))
     if None in {each.seed for each in params}:
         raise ValueError("a lane that ran has a seed")
-    sides: Any = (numbers, tuple(answers), tuple(params), tuple(forced))
-    return Pair(prompt_ids, *sides, owner=server.owner(asked))
+    lanes_of: tuple[Any, Any, Any, Any] = (numbers, tuple(answers), tuple(params), tuple(forced))
+    return Pair(prompt_ids, *lanes_of, server.owner(asked))

@@ -46,7 +46,9 @@ def _wire(server: Server, board: Board, controls: dict[str, Any], session: gr.St
         by = server.visitor(owner, request)
 
         async def work(outbox: Outbox) -> None:
-            await generate(server, outbox, lambda: form_of(values), transport=own.transport, by=by)
+            await generate(
+                server, outbox, lambda: form_of(values), transport=own.transport, by=by, recent=own.recent
+            )
 
         async with aclosing(messages(own, work)) as made:
             async for message in made:
@@ -59,8 +61,9 @@ def _wire(server: Server, board: Board, controls: dict[str, Any], session: gr.St
 
         async def work(outbox: Outbox) -> None:
             await go_on(
-                server, outbox, asked._data, lambda anew: form_of(values, anew=anew), own.transport, by
-            )
+                server, outbox, asked._data, lambda anew: form_of(values, anew=anew), own.transport, by,
+                own.recent,
+            )  # fmt: skip
 
         async with aclosing(messages(own, work)) as made:
             async for message in made:

@@ -12,7 +12,7 @@ from typing import Any
 from playground.engine.request import check_ids
 from playground.settings import Settings
 from playground.store import Store
-from playground.trace import Finished, Prompt, SamplingParams, TokenStep
+from playground.trace import Finished, Prompt, SamplingParams, TokenStep, Trace
 from playground.ui.branch import (
     NEW_RUN,
     Order,
@@ -34,6 +34,7 @@ from playground.ui.conversation import (
 )
 from playground.ui.host import Engine, Host, NoEngine
 from playground.ui.pace import Paused, Plan, last_text, paced
+from playground.ui.recent import Recent, made_by
 from playground.ui.records import Op, Recorder
 from playground.ui.seats import Seats
 from playground.ui.stream import Outbox, Transport
@@ -54,6 +55,7 @@ class Server:
     settings: Settings
     visitors: Visitors = field(default_factory=Visitors)
     store: Store | None = None  # of saved runs
+    as_page: Callable[[Trace], str] | None = None  # a run as an HTML file that needs no server
 
     def owner(self, asked: Any) -> str:
         """Whose a request is: of the page that sent it, where strangers use this server; else nobody's."""
@@ -160,15 +162,16 @@ async def generate(
     order: Order = NEW_RUN,
     transport: Transport | None = None,
     by: Visitor = NOBODY,
+    recent: Recent | None = None,
 ) -> None:
     """Run what `read` gives, or go on with a run as `order` says, and post what happens.
 
-    Errors become one sentence; the board keeps what it showed.
+    Errors become one sentence; the board keeps what it showed. `recent` keeps what was made.
     """
     transport = transport or Transport()
     try:
         with server.visitors.run(by.address):
-            await _generate(server, outbox, read(), order, transport, by)
+            await _generate(server, outbox, read(), order, transport, by, recent)
     except asyncio.CancelledError:
         paused = transport.pausing
         outbox.post(status("paused", "Paused.") if paused else status("idle", "Stopped."))
@@ -186,6 +189,7 @@ async def go_on(
     read: Callable[[bool], Form],
     transport: Transport,
     by: Visitor = NOBODY,
+    recent: Recent | None = None,
 ) -> None:
     """What the board orders (see branch.py) under the settings of the form.
 
@@ -196,11 +200,17 @@ async def go_on(
     except ValueError as error:
         outbox.post(status("error", sentence(error)))
         return
-    await generate(server, outbox, lambda: read(order.prompt_ids is None), order, transport, by)
+    await generate(server, outbox, lambda: read(order.prompt_ids is None), order, transport, by, recent)
 
 
 async def _generate(
-    server: Server, outbox: Outbox, form: Form, order: Order, transport: Transport, by: Visitor
+    server: Server,
+    outbox: Outbox,
+    form: Form,
+    order: Order,
+    transport: Transport,
+    by: Visitor,
+    recent: Recent | None,
 ) -> None:
     params = server.check(form.params)
     engine = await server.host.engine(lambda loading: outbox.post(status("loading", loading.told)))
@@ -214,6 +224,8 @@ async def _generate(
     plan = replace(plan, watched=tuple(each["id"] for each in watched), owner=by.owner)
 
     begun = waited = False
+    read: Prompt | None = None
+    made: list[TokenStep] = []
 
     def told(place: int) -> None:
         nonlocal waited
@@ -225,8 +237,8 @@ async def _generate(
         if begun and waited:
             outbox.post(status("writing", "Writing."))
         elif not begun:
-            read = f"Reading the prompt: {len(plan.prompt.ids):,} tokens in one pass."
-            outbox.post(status("going", "Going on.") if order.goes_on else status("reading", read))
+            reads = f"Reading the prompt: {len(plan.prompt.ids):,} tokens in one pass."
+            outbox.post(status("going", "Going on.") if order.goes_on else status("reading", reads))
         waited = False
 
     ended: Finished | None = None
@@ -235,7 +247,7 @@ async def _generate(
         async with aclosing(paced(engine, server.seats, plan, transport, told=told, seated=seated)) as events:
             async for event in events:
                 if isinstance(event, Prompt):
-                    begun = True
+                    begun, read = True, event
                     if not order.goes_on:
                         new = order.prompt_ids is None and not isinstance(form.said, str)
                         outbox.post({"op": "turn", "messages": form.said if new else None})
@@ -246,6 +258,7 @@ async def _generate(
                         outbox.post(recorder.prompt(event))
                     outbox.post(status("writing", "Writing."))
                 elif isinstance(event, TokenStep):
+                    made.append(event)
                     outbox.post(event)
                 elif isinstance(event, Paused):
                     waits = True
@@ -263,10 +276,14 @@ async def _generate(
         elif not begun:
             transport.pausing = False  # nothing is there to go on with
         raise
+    finally:
+        if recent is not None and read is not None:
+            before = plan.forced[: plan.known]
+            recent.note(made_by(engine.info, engine.vocabulary, read, plan.params, before, made, ended))
     failed = ended if ended is not None and ended.reason in FAILURES else None
     if waits:
-        made = "One step" if order.kind == "step" else "What you wrote is there"
-        outbox.post(status("paused", f"{made}. The run waits."))
+        done = "One step" if order.kind == "step" else "What you wrote is there"
+        outbox.post(status("paused", f"{done}. The run waits."))
     else:
         outbox.post(status("error", failed.message) if failed else status("idle", ""))
 
