@@ -13,6 +13,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, NoReturn
 
 PREFIX = "PLAYGROUND_"
+_GRADIOS_NAMES = {"host": "GRADIO_SERVER_NAME", "port": "GRADIO_SERVER_PORT"}  # set in a Space, and in images
+_IN_A_SPACE = {"hosted": True, "trusted_proxy": "10.0.0.0/8"}  # strangers come, by a proxy of that network
 
 
 def _setting(default: Any, help: str, low: int | None = None, high: int | None = None) -> Any:
@@ -100,12 +102,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    values = {}
+    values: dict[str, Any] = dict(_IN_A_SPACE) if environment.get("SPACE_ID") else {}
     for item in fields(Settings):
-        name = PREFIX + item.name.upper()
-        text = environment.get(name, "").strip()
-        if text:
-            values[item.name] = _read(name, text, item.type)
+        for name in (PREFIX + item.name.upper(), _GRADIOS_NAMES.get(item.name, "")):
+            text = environment.get(name, "").strip()
+            if text:
+                values[item.name] = _read(name, text, item.type)
+                break
     return values
 
 

@@ -22,6 +22,18 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
     assert read_settings([], {"PLAYGROUND_PORT": " ", "PLAYGROUND_MODEL": ""}) == Settings()
 
 
+def test_a_space_is_hosted_and_listens_where_it_is_told_to() -> None:
+    space = {"SPACE_ID": "somebody/playground", "GRADIO_SERVER_NAME": "0.0.0.0", "GRADIO_SERVER_PORT": "7861"}
+    settings = read_settings([], space)
+    assert (settings.host, settings.port) == ("0.0.0.0", 7861)
+    assert settings.hosted
+    assert settings.closed
+    assert settings.trusted_proxy
+    own = {"PLAYGROUND_HOST": "::", "PLAYGROUND_HOSTED": "false", "PLAYGROUND_TRUSTED_PROXY": "*"}
+    settings = read_settings(["--port", "80"], space | own)
+    assert (settings.host, settings.port, settings.hosted, settings.trusted_proxy) == ("::", 80, False, "*")
+
+
 @pytest.mark.parametrize(
     ("arguments", "environment", "words"),
     [
