@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from playground.links import Lane, Message, Setup
 from playground.trace import Prompt, Trace
-from playground.ui.conversation import LARGEST_BIAS
 from playground.ui.host import Words
 
 _ROLES = ("system", "user", "assistant")
 
 
 def setup_of(trace: Trace, words: Words | None) -> Setup | None:
-    """What makes this run when it is typed and set; None where a form cannot say it.
+    """What makes this run when it is typed and set; None where nobody could type its prompt.
 
-    `words`: the vocabulary of the model at work, if it is the trace's. Without it nobody can tell how banned
-    tokens are typed.
+    `words`: the vocabulary of the model at work, if it is the trace's. Without it banned tokens stay ids.
     """
-    params = trace.params
-    said, banned, biases = _said(trace.prompt), _typed(params.banned, words), _lines(params.logit_bias)
-    if said is None or banned is None or biases is None:
+    said, params = _said(trace.prompt), replace(trace.params, seed=None)
+    if said is None:
         return None
-    lane = Lane(params=replace(params, banned=(), logit_bias={}, seed=None))
+    banned = _typed(params.banned, words)
+    lane = Lane(params=params if banned is None else replace(params, banned=()))
     try:
-        return replace(said, seed=params.seed, banned=banned, biases=biases, lanes=(lane,))
+        return replace(said, seed=trace.params.seed, banned=banned or (), lanes=(lane,))
     except ValueError:  # more than a form may hold
         return None
 
@@ -58,11 +55,3 @@ def _typed(banned: Sequence[int], words: Words | None) -> tuple[str, ...] | None
             return None
         texts.append(text)
     return tuple(texts)
-
-
-def _lines(biases: Any) -> tuple[str, ...] | None:
-    """Biases as the lines of their box."""
-    if not all(math.isfinite(value) and abs(value) <= LARGEST_BIAS for value in biases.values()):
-        return None
-    numbers = {token_id: f"{value:.17f}".rstrip("0").rstrip(".") for token_id, value in biases.items()}
-    return tuple(f"#{token_id} = {number}" for token_id, number in numbers.items())

@@ -1,12 +1,13 @@
 """The page over the fake engine:
 
-python -m tests.browser.serve PORT [seconds] [name] [recorded] [root] [lanes]
+python -m tests.browser.serve PORT [seconds] [name] [recorded] [root] [lanes] [hosted]
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from hashlib import sha256
@@ -17,13 +18,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from playground.pages.standalone import standalone_page
 from playground.settings import Settings
-from playground.ui.api import health_route
 from playground.ui.host import Host, Progress
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_message
-from playground.ui.run import Server
-from playground.ui.seats import Seats
+from playground.ui.serving import access, make_server
 from tests.ui.fake_engine import FakeEngine
 
 
@@ -34,8 +34,10 @@ def main(
     recorded: str = "",
     root: str = "",
     lanes: str = "2",
+    hosted: str = "",
 ) -> None:
-    """With `recorded`, as app.py serves it: a recorded run first, a thinking model, others to choose from."""
+    """With `recorded`, as app.py serves it: a recorded run first, a thinking model, others to choose from.
+    With `hosted`, as for strangers."""
     engine = FakeEngine(step_s=step_s, name=name, thinks=bool(recorded))
 
     def other(model: str, progress: Progress) -> FakeEngine:
@@ -47,21 +49,23 @@ def main(
         made.info = replace(made.info, sha256=sha256(model.encode()).hexdigest())
         return made
 
-    settings = Settings(port=port, max_lanes=int(lanes))
-    server = Server(Host(lambda progress: engine, other), Seats(settings.max_lanes), settings)
+    settings = Settings(port=port, max_lanes=int(lanes), store=tempfile.mkdtemp(), hosted=bool(hosted))
+    server = make_server(Host(lambda progress: engine, other), settings, standalone_page)
 
     async def counts(request: Request) -> JSONResponse:
         """What the engine was asked to do so far."""
         return JSONResponse({"steps": engine.steps_made, "opened": engine.opened, "closed": engine.closed})
 
+    options = access(server)
+    options["app_kwargs"]["routes"].append(Route("/counts", counts))
     build(server, recorded_message() if recorded else None).launch(
         server_name="127.0.0.1",
         server_port=port,
         root_path=root or None,
-        app_kwargs={"routes": [health_route(server), Route("/counts", counts)]},
+        **options,
         **launch_options(),
     )
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:7])
+    main(int(sys.argv[1]), *(float(step) for step in sys.argv[2:3]), *sys.argv[3:8])
