@@ -29,6 +29,7 @@ from playground.ui.host import Host, load_engine, load_other
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_message
 from playground.ui.serving import access, make_server
+from playground.ui.tunnel import open_tunnel
 from playground.ui.visitors import trust
 
 if not again:
@@ -51,7 +52,9 @@ if __name__ == "__main__":
         demo.launch(
             server_name=settings.host,
             server_port=settings.port or None,
-            share=settings.share,
+            share=False,  # see below
+            quiet=True,
+            prevent_thread_lock=True,
             **access(server),
             **launch_options(),
         )
@@ -59,3 +62,7 @@ if __name__ == "__main__":
         sys.exit(
             f"Port {settings.port} of {settings.host} is taken: choose another with --port, or --port 0."
         )
+    print(f"Token Playground: {demo.local_url}", flush=True)
+    if settings.share:
+        print(open_tunnel(demo), flush=True)
+    demo.block_thread()

@@ -12,11 +12,8 @@ from playground.engine.request import Request
 if TYPE_CHECKING:
     from playground.engine.inline import Apart
 
-_LEAST_S, _MOST_S, _TOKENS_PER_S = (
-    10,
-    120,
-    15,
-)  # what a run is said to need at most; all lanes go in one batch
+_LEAST_S, _MOST_S = 10, 120
+_TOKENS_PER_S = 15  # of one lane, at least; all lanes go in one batch
 
 
 @cache
