@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from playground.codec import to_plain
 from playground.trace import SamplingParams, event_record
 from playground.ui.header import header_json
 from playground.ui.host import Engine, NoEngine
@@ -26,7 +27,9 @@ MOST_MESSAGES = 1000
 def add_api(server: Server) -> None:
     """Register the endpoints on the page being built."""
 
-    async def generate_events(messages_json: str, params_json: str = "{}") -> AsyncGenerator[dict[str, Any]]:
+    async def generate_events(
+        request: gr.Request, messages_json: str, params_json: str = "{}"
+    ) -> AsyncGenerator[dict[str, Any]]:
         """Stream a run: one record {"event": "prompt" | "token" | "end", …} at a time.
 
         `messages_json`: a list of {"role", "content"}, or a string of raw text. `params_json`: settings.
@@ -34,10 +37,12 @@ def add_api(server: Server) -> None:
         try:
             said, params = read_messages(messages_json), server.check(read_params(params_json))
             engine = await server.host.engine()
-            prompt = await server.prompt(engine, said)
-            async with server.seats.seat(), aclosing(events_of(engine.stream(prompt, params))) as events:
-                async for event in events:
-                    yield event_record(event)
+            prompt, by = await server.prompt(engine, said), server.visitor(None, request)
+            async with server.seat(by):
+                stream = engine.stream(prompt, params, owner=by.owner)
+                async with aclosing(events_of(stream)) as events:
+                    async for event in events:
+                        yield event_record(event)
         except (ValueError, NoEngine) as error:
             raise gr.Error(sentence(error), print_exception=False) from None
 
@@ -68,7 +73,11 @@ def add_api(server: Server) -> None:
             raise gr.Error(sentence(error), print_exception=False) from None
 
     async def redistribute(
-        prompt_ids: list[int], answer_ids: list[int], step: int, params_json: str = "{}"
+        request: gr.Request,
+        prompt_ids: list[int],
+        answer_ids: list[int],
+        step: int,
+        params_json: str = "{}",
     ) -> dict[str, Any]:
         """One step of an answer under other settings, as the token record that the run would have had."""
         try:
@@ -78,10 +87,22 @@ def add_api(server: Server) -> None:
             answer = _ids(engine, answer_ids, "answer_ids", most)
             if type(step) is not int or not 0 <= step < len(answer):
                 raise ValueError(f"step must be a whole number from 0 to {len(answer) - 1}, got {step!r:.80}")
-            async with server.seats.seat():  # it may take a pass through the model
-                moved = await asyncio.to_thread(engine.redistribute_ids, context, answer, step, params)
+            by = server.visitor(None, request)
+            async with server.seat(by):  # it may take a pass through the model
+                moved = await asyncio.to_thread(
+                    engine.redistribute_ids, context, answer, step, params, owner=by.owner
+                )
             return event_record(moved)
         except (ValueError, NoEngine) as error:
+            raise gr.Error(sentence(error), print_exception=False) from None
+
+    async def trace(id: str) -> dict[str, Any]:
+        """What was saved under the id of a link: a trace, or a comparison, which has `traces`."""
+        try:
+            if server.store is None:
+                raise ValueError("This server keeps no runs.")
+            return to_plain(await asyncio.to_thread(server.store.load, id))
+        except ValueError as error:
             raise gr.Error(sentence(error), print_exception=False) from None
 
     free: dict[str, Any] = {"concurrency_limit": None}
@@ -89,6 +110,7 @@ def add_api(server: Server) -> None:
     gr.api(tokenize, api_name="tokenize", **free)
     gr.api(render, api_name="render", **free)
     gr.api(redistribute, api_name="redistribute", **free)
+    gr.api(trace, api_name="trace", **free)
 
 
 def health_route(server: Server) -> Route:
