@@ -102,7 +102,7 @@ def test_what_is_wrong_is_said_in_one_sentence(client: Client, call: tuple[Any, 
 
 def test_the_names_are_stable_and_nothing_else_is_offered(client: Client) -> None:
     offered = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
-    assert set(offered) == {"/generate", "/tokenize", "/render", "/redistribute"}
+    assert set(offered) == {"/generate", "/tokenize", "/render", "/redistribute", "/trace"}
 
 
 def test_health(url: str) -> None:
