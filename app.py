@@ -26,11 +26,9 @@ one_model = gpu_runner() is not None  # a process that was forked once may serve
 
 from playground.pages.standalone import standalone_page
 from playground.ui.host import Host, load_engine, load_other
-from playground.ui.page import build, launch_options
+from playground.ui.page import build
 from playground.ui.recorded import recorded_message
-from playground.ui.serving import access, make_server
-from playground.ui.tunnel import open_tunnel
-from playground.ui.visitors import trust
+from playground.ui.serving import make_server, serve
 
 if not again:
     host = Host(
@@ -47,22 +45,4 @@ modules = sys.modules.copy()  # another thread is importing meanwhile
 KEPT = {name: module for name, module in modules.items() if re.match(r"playground(?!\.ui)", name)}
 
 if __name__ == "__main__":
-    trust(settings.trusted_proxy)
-    try:
-        demo.launch(
-            server_name=settings.host,
-            server_port=settings.port or None,
-            share=False,  # see below
-            quiet=True,
-            prevent_thread_lock=True,
-            **access(server),
-            **launch_options(),
-        )
-    except OSError:
-        sys.exit(
-            f"Port {settings.port} of {settings.host} is taken: choose another with --port, or --port 0."
-        )
-    print(f"Token Playground: {demo.local_url}", flush=True)
-    if settings.share:
-        print(open_tunnel(demo), flush=True)
-    demo.block_thread()
+    serve(demo, server)

@@ -26,12 +26,13 @@ def bundled() -> Loaded:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Plain `pytest` is quick and offline: what needs the weights or a browser runs where it is asked for,
-    by `-m` or by its environment variable, and then may not be skipped."""
+    """Plain `pytest` is quick and offline: what needs the weights or a browser, or is slow, runs where it is
+    asked for, by `-m` or by its environment variable, and then may not be skipped."""
     asked = config.option.markexpr or config.option.keyword
     wanted = {
         "model": os.environ.get("PLAYGROUND_REQUIRE_MODEL") == "1" or asked,
         "browser": os.environ.get("PLAYGROUND_REQUIRE_BROWSER") == "1" or asked,
+        "slow": os.environ.get("PLAYGROUND_REQUIRE_BROWSER") == "1" or asked,
         "gpu": torch.cuda.is_available(),
     }
     # Playwright keeps an event loop on this thread until the session ends, so what needs its own comes first.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import sys
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
+import gradio as gr
 from starlette.middleware import Middleware
 
 from playground.settings import Settings
@@ -13,9 +16,11 @@ from playground.store import Store, default_folder
 from playground.trace import Trace
 from playground.ui.api import health_route
 from playground.ui.host import Host
+from playground.ui.page import launch_options
 from playground.ui.run import Server
 from playground.ui.seats import Seats
-from playground.ui.visitors import Door, Visitors
+from playground.ui.tunnel import open_tunnel
+from playground.ui.visitors import Door, Visitors, trust
 
 _DAY_S = 86_400
 
@@ -40,4 +45,29 @@ def access(server: Server) -> dict[str, Any]:
     if password := server.settings.password.encode():
         options["auth"] = lambda name, typed: hmac.compare_digest(typed.encode(), password)
         options["auth_message"] = "This server asks for a password. Any name will do."
+    if path := urlsplit(server.settings.public_url).path.rstrip("/"):
+        options["root_path"] = path
     return options
+
+
+def serve(page: gr.Blocks, server: Server) -> None:
+    """Serve `page` until Ctrl-C. Ends the program in a sentence where its port is taken."""
+    settings, options = server.settings, {**access(server), **launch_options()}
+    trust(settings.trusted_proxy)
+    try:
+        page.launch(
+            server_name=settings.host,
+            server_port=settings.port or None,
+            share=False,  # see tunnel.py
+            quiet=True,
+            prevent_thread_lock=True,
+            **options,
+        )
+    except OSError:
+        sys.exit(
+            f"Port {settings.port} of {settings.host} is taken: choose another with --port, or --port 0."
+        )
+    print(f"Token Playground: {page.local_url}", flush=True)
+    if settings.share:
+        print(open_tunnel(page), flush=True)
+    page.block_thread()
