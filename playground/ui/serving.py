@@ -53,7 +53,8 @@ def access(server: Server) -> dict[str, Any]:
 def serve(page: gr.Blocks, server: Server) -> None:
     """Serve `page` until Ctrl-C. Ends the program in a sentence where its port is taken."""
     settings, options = server.settings, {**access(server), **launch_options()}
-    trust(settings.trusted_proxy)
+    # The tunnel of --share ends on this machine, and says in the header whom it speaks for.
+    trust(settings.trusted_proxy or ("127.0.0.1" if settings.share else ""))
     try:
         page.launch(
             server_name=settings.host,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
-from playground.ui.visitors import Busy, Door, Visitors
+from playground.ui.visitors import Busy, Door, Visitors, read_owner
 
 
 def test_runs_are_counted_by_visitor() -> None:
@@ -84,3 +84,30 @@ def test_the_door_counts_calls_in_flight() -> None:
         assert (await asked(door, "/gradio_api/component_server"))[0] == 200
 
     asyncio.run(work())
+
+
+def test_saved_runs_are_counted_by_the_hour() -> None:
+    now = 0.0
+    visitors = Visitors(most_saves=2, clock=lambda: now)
+    visitors.save("1.1.1.1")
+    now = 600.0
+    visitors.save("1.1.1.1")
+    with pytest.raises(Busy, match=r"keeps 2 runs of each visitor in an hour.*come back in 50 minutes"):
+        visitors.save("1.1.1.1")
+    visitors.save("2.2.2.2")
+    now = 3540.0
+    with pytest.raises(Busy, match="in 1 minute\\."):
+        visitors.save("1.1.1.1")
+    now = 3600.0  # the first is an hour old
+    visitors.save("1.1.1.1")
+    now = 10_000.0
+    visitors.save("3.3.3.3")
+    assert list(visitors._saves) == ["3.3.3.3"]  # nothing is remembered of who left
+
+
+def test_an_owner_is_what_a_page_names_or_drawn() -> None:
+    assert read_owner({"owner": "0f" * 16}) == read_owner("0f" * 16) == "0f" * 16
+    for said in (None, {}, {"owner": "0F" * 16}, {"owner": "0f" * 15}, {"owner": "0f" * 16 + "\n"}, 5, [1]):
+        owner = read_owner(said)
+        assert len(owner) == 32
+        assert owner != read_owner(said)

@@ -1,0 +1,172 @@
+"""A server for strangers, asked over HTTP: its password, its limits, and whose is whose."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from playground.settings import Settings
+from playground.trace import SamplingParams, Trace
+from playground.ui.host import Host
+from playground.ui.lanes import Bench, compare
+from playground.ui.page import build, launch_options
+from playground.ui.recorded import recorded_trace
+from playground.ui.run import Form, Server, generate
+from playground.ui.serving import access, make_server
+from playground.ui.stream import Session, messages
+from playground.ui.visitors import Visitor
+from tests.ui.asking import asking
+from tests.ui.fake_engine import FakeEngine
+
+ASKED = json.dumps([{"role": "user", "content": "Hi"}])
+
+
+@contextlib.contextmanager
+def served(folder: Path, engine: FakeEngine, **settings: Any) -> Iterator[tuple[str, Server]]:
+    """The address of a page for strangers."""
+    server = make_server(Host(lambda progress: engine), Settings(store=str(folder), hosted=True, **settings))
+    page = build(server)
+    _, url, _ = page.launch(
+        server_name="127.0.0.1", server_port=None, prevent_thread_lock=True, quiet=True, **access(server),
+        **launch_options(),
+    )  # fmt: skip
+    try:
+        yield url, server
+    finally:
+        page.close()
+
+
+def status(url: str, data: bytes | None = None) -> int:
+    try:
+        with urllib.request.urlopen(url, data) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_password_closes_the_page_and_the_api(tmp_path: Path) -> None:
+    with served(tmp_path, FakeEngine(), password="pässword") as (url, _):
+        assert status(url + "config") == 401
+        assert status(url + "gradio_api/call/tokenize", b'{"data": ["Hi"]}') == 401
+        assert status(url + "gradio_api/component_server", b"{}") == 401
+        wrong = urllib.parse.urlencode({"username": "me", "password": "other"}).encode()
+        assert status(url + "login", wrong) == 400
+        client = Client(url, auth=("whoever", "pässword"), verbose=False)
+        assert client.predict("Hi", api_name="/tokenize")
+        assert status(url + "health") == 200  # which says nothing of anybody
+
+
+def test_a_saved_run_is_read_over_the_api(tmp_path: Path) -> None:
+    with served(tmp_path, FakeEngine()) as (url, server):
+        assert server.store is not None
+        id = server.store.save(recorded_trace())
+        client = Client(url, verbose=False)
+        assert Trace.from_json(json.dumps(client.predict(id, api_name="/trace"))) == recorded_trace()
+        with pytest.raises(AppError, match="not kept here"):
+            client.predict("0" * 32, api_name="/trace")
+
+
+def test_the_api_obeys_the_limits_of_the_page_and_keeps_visitors_apart(tmp_path: Path) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    with served(tmp_path, engine, visitor_runs=1, max_lanes=4) as (url, _):
+        client = Client(url, verbose=False)
+        first = client.submit(ASKED, "{}", api_name="/generate")
+        next(iter(first))  # it has begun
+        with pytest.raises(AppError, match="1 runs at once and you have 1"):
+            client.predict(ASKED, "{}", api_name="/generate")
+        assert engine.gate is not None
+        engine.gate.release(1000)
+        assert first.result(timeout=20)["event"] == "end"
+        assert client.predict(ASKED, "{}", api_name="/generate")["event"] == "end"
+        assert len(set(engine.owners)) == len(engine.owners) == 2
+        assert all(map(bool, engine.owners))
+
+
+def test_each_visitor_has_so_many_lanes(tmp_path: Path) -> None:
+    """Of the Playground and of the Compare tab together, and others do not feel it."""
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    server = make_server(
+        Host(lambda progress: engine), Settings(store=str(tmp_path), hosted=True, visitor_runs=2)
+    )
+    one, other = Visitor("a" * 32, "1.1.1.1"), Visitor("b" * 32, "2.2.2.2")
+    form = Form([{"role": "user", "content": "Hi"}], SamplingParams(seed=1))
+
+    async def says(by: Visitor, lanes: bool) -> list[str]:
+        bench = Bench()
+        sent = messages(
+            bench if lanes else Session(),
+            lambda outbox: (
+                compare(server, outbox, bench, asking(), by)
+                if lanes
+                else generate(server, outbox, lambda: form, by=by)
+            ),
+        )
+        ops = [op async for text in sent for op in json.loads(text)["ops"]]
+        return [op["text"] for op in ops if op["op"] == "status"]
+
+    async def story() -> None:
+        going = asyncio.ensure_future(says(one, lanes=False))
+        while not server.seats.taken:
+            await asyncio.sleep(0.01)
+        assert "2 runs at once and you have 1" in (await says(one, lanes=True))[-1]
+        others = asyncio.ensure_future(says(other, lanes=True))
+        while server.seats.taken < 3:
+            await asyncio.sleep(0.01)
+        assert engine.gate is not None
+        engine.gate.release(1000)
+        assert (await going)[-1] == (await others)[-1] == ""
+        assert engine.owners == [one.owner, other.owner]
+
+    asyncio.run(asyncio.wait_for(story(), 30))
+    assert server.seats.taken == 0
+
+
+def test_two_pages_never_mix(tmp_path: Path) -> None:
+    """Twenty rounds of two pages that run at once: each gets its own prompt back."""
+    engine = FakeEngine()
+    server = make_server(Host(lambda progress: engine), Settings(store=str(tmp_path), hosted=True))
+    sessions = {"X": Session(), "Y": Session()}
+
+    async def run(name: str, round_: int) -> tuple[str, list[int], list[int]]:
+        form = Form(f"{name} number {round_}", SamplingParams(seed=round_, max_tokens=5))
+        session = sessions[name]
+        work = messages(
+            session,
+            lambda outbox: generate(
+                server, outbox, lambda: form, by=Visitor(name * 32, name), recent=session.recent
+            ),
+        )
+        ops = [op async for text in work for op in json.loads(text)["ops"]]
+        prompt = next([token[0] for token in op["tokens"]] for op in ops if op["op"] == "prompt")
+        ids = [row["k"] for op in ops if op["op"] == "tokens" for row in op["steps"]]
+        said = b"".join(engine.vocabulary.bytes_of(token_id) for token_id in prompt).decode()
+        return said, prompt, ids
+
+    async def story() -> dict[str, list[tuple[str, list[int], list[int]]]]:
+        told: dict[str, list[Any]] = {"X": [], "Y": []}
+        for round_ in range(20):
+            for name, found in zip(
+                "XY", await asyncio.gather(run("X", round_), run("Y", round_)), strict=True
+            ):
+                told[name].append(found)
+        return told
+
+    told = asyncio.run(story())
+    for name, other in ("XY", "YX"):
+        assert [said for said, _, _ in told[name]] == [f"{name} number {number}" for number in range(20)]
+        for said, prompt, ids in told[name]:
+            assert sessions[name].recent.trace(prompt, ids, "0" * 16).prompt.text == said
+            with pytest.raises(ValueError, match="no longer has this run"):
+                sessions[other].recent.trace(prompt, ids, "0" * 16)
