@@ -15,9 +15,10 @@ from starlette.routing import Route
 
 from playground.codec import to_plain
 from playground.trace import SamplingParams, event_record
+from playground.ui.form import MOST_CHARACTERS
 from playground.ui.header import header_json
 from playground.ui.host import Engine, NoEngine
-from playground.ui.run import MOST_CHARACTERS, Server, sentence
+from playground.ui.run import Server, sentence
 from playground.ui.stream import events_of
 
 ROLES = ("system", "user", "assistant", "tool", "developer")

@@ -28,7 +28,8 @@ from playground.ui.asked import (
 from playground.ui.branch import room
 from playground.ui.controls import FILTERS, PENALTIES, RARE
 from playground.ui.conversation import messages_of
-from playground.ui.run import MOST_CHARACTERS, Server
+from playground.ui.form import MOST_CHARACTERS
+from playground.ui.run import Server
 
 FEWEST_LANES = 2
 MOST_KEPT = 2 * MOST_LANES["lanes"]  # that a comparison comes to by forks, those taken away included

@@ -9,8 +9,8 @@ from typing import Any
 import gradio as gr
 
 from playground.ui.examples import EXAMPLES
+from playground.ui.form import Form, read_form
 from playground.ui.presets import DEFAULT, PRESETS
-from playground.ui.run import Form, read_form
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import pytest
 
 from playground.trace import SamplingParams
 from playground.ui.branch import Order, Part, prompt_of_ids, read_order, room
-from playground.ui.run import Form, Server, generate, go_on
+from playground.ui.form import Form
+from playground.ui.run import Server, generate, go_on
 from playground.ui.stream import Outbox, Session, messages
 from tests.ui.fake_engine import HOSTILE, FakeEngine
 from tests.ui.test_run import FORM, collect, named, ops_of, serve

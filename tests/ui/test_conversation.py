@@ -18,7 +18,8 @@ from playground.ui.conversation import (
     read_history,
     watched_tokens,
 )
-from playground.ui.run import Form, go_on, read_form
+from playground.ui.form import Form, read_form
+from playground.ui.run import go_on
 from playground.ui.stream import Outbox, Transport
 from tests.ui.fake_engine import HOSTILE, FakeEngine
 from tests.ui.javascript import evaluate, needs_node

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from playground.ui.branch import NEW_RUN, Order, read_order
-from playground.ui.run import Form
+from playground.ui.form import Form
 from playground.ui.stream import Session
 from tests.ui.fake_engine import FakeEngine
 from tests.ui.test_branch import ids, ordered, prompt_ids, rows

@@ -13,8 +13,9 @@ import pytest
 
 from playground.settings import Settings
 from playground.trace import SamplingParams
+from playground.ui.form import Form, read_form
 from playground.ui.host import Host
-from playground.ui.run import Form, Server, generate, read_form
+from playground.ui.run import Server, generate
 from playground.ui.seats import Seats
 from playground.ui.stream import INTERVAL, Outbox, Session, messages
 from tests.ui.fake_engine import HOSTILE, FakeEngine

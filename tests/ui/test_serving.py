@@ -19,11 +19,12 @@ from gradio_client.exceptions import AppError
 
 from playground.settings import Settings
 from playground.trace import SamplingParams, Trace
+from playground.ui.form import Form
 from playground.ui.host import Host
 from playground.ui.lanes import Bench, compare
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_trace
-from playground.ui.run import Form, Server, generate
+from playground.ui.run import Server, generate
 from playground.ui.serving import access, make_server
 from playground.ui.stream import Session, messages
 from playground.ui.visitors import Visitor

@@ -19,10 +19,11 @@ from playground.links import Setup
 from playground.pages.standalone import standalone_page
 from playground.settings import Settings
 from playground.trace import SamplingParams, Trace
+from playground.ui.form import Form
 from playground.ui.host import Host
 from playground.ui.lanes import Bench, compare
 from playground.ui.recorded import recorded_trace
-from playground.ui.run import Form, Server, generate
+from playground.ui.run import Server, generate
 from playground.ui.serving import make_server
 from playground.ui.share import Page, address_of, file, page_op, reopen, replay, save
 from playground.ui.stream import Session, messages
