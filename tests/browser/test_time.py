@@ -115,6 +115,24 @@ def test_the_timeline_selects_and_follows(visit: Open) -> None:
     page.page.wait_for_function(f"selector => ({line})(selector) === 5", arg=PLOT)
 
 
+def test_the_timeline_is_whole_as_soon_as_a_run_waits(visit: Open) -> None:
+    page = visit()
+    page.page.click("#step")
+    page.page.wait_for_selector(".hand[data-state=paused]")
+    page.page.locator(".timeline").scroll_into_view_if_needed()
+    page.page.wait_for_selector(f"{PLOT} .scatterlayer")
+    page.page.locator("#pace label", has_text="5").click()  # so slow that the button stays where it is
+    page.page.click("#play")
+    page.page.wait_for_selector(".lane .token[data-index='4']")
+    page.page.click("#play")
+    page.page.wait_for_selector(".hand[data-state=paused]")
+    page.page.wait_for_function(
+        "([selector, n]) => document.querySelector(selector).data[0].x.length === n",
+        arg=[PLOT, page.count()],
+        timeout=2500,
+    )
+
+
 def test_the_timeline_has_the_colours_of_its_theme(visit: Open) -> None:
     page = visit(color_scheme="dark")
     page.run()

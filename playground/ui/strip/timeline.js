@@ -8,14 +8,19 @@ function loadPlotly() {
     if (window.Plotly) { resolve(window.Plotly); return; }
     if (PLOTS.packed) { unpackPlotly().then(resolve, reject); return; }
     const script = document.createElement('script');
-    const root = (window.gradio_config && window.gradio_config.root) || location.href.replace(/[?#].*/, '');
-    script.src = PLOTS.beside || root.replace(/\/?$/, '/') + PLOTS.library;
+    script.src = PLOTS.beside || plotlyAddress();
     script.async = true;
     script.onload = () => resolve(window.Plotly);
     script.onerror = () => { plotlyArrives = null; reject(new Error('the library for charts did not load')); };
     document.head.append(script);
   });
   return plotlyArrives;
+}
+
+// Relative to the page, so that it holds under a root path too.
+function plotlyAddress() {
+  const root = (window.gradio_config && window.gradio_config.root) || location.href.replace(/[?#].*/, '');
+  return root.replace(/\/?$/, '/') + PLOTS.library;
 }
 
 // Text that stands packed in the page: gzip, in base64.
@@ -49,7 +54,9 @@ function makeTimeline(choose) {
   element.setAttribute('role', 'img');
   element.setAttribute('aria-label', 'timeline of the answer: probability of each token, entropy, chance to end; the same numbers stand in the inspector');
   let now = null; // {steps, selected}
-  let planned = false;
+  let planned = false; // whether a drawing is
+  let timer = 0; // that it waits for,
+  let due = 0; // and when that ends
   let visible = false;
   let lasted = 0; // milliseconds of the last drawing
   let drawnAt = 0;
@@ -67,21 +74,26 @@ function makeTimeline(choose) {
       listening = true;
       plot.on('plotly_click', ({ points }) => { if (points.length) choose(points[0].x - 1); });
     }
+    lasted = drawnAt ? performance.now() - begun : 0; // the first sets the library up: it tells nothing of the others
     drawnAt = performance.now();
-    lasted = drawnAt - begun;
   }
 
+  // A drawing that was planned for later while tokens streamed comes at once when they rest.
   function plan() {
-    if (planned || !visible || !now || !now.steps.length) return;
-    planned = true;
+    if (!visible || !now || !now.steps.length) return;
     const wait = Math.max(now.calm ? 0 : REDRAW, lasted / SHARE) - (performance.now() - drawnAt);
-    setTimeout(() => {
+    const at = performance.now() + Math.max(0, now.calm ? Math.min(wait, 60) : wait);
+    if (planned && at >= due) return;
+    planned = true;
+    due = at;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
       loadPlotly().then((Plotly) => whenIdle(() => draw(Plotly)), (error) => {
         planned = false;
         element.classList.add('missing');
         plot.textContent = 'No chart: ' + error.message + '.';
       });
-    }, Math.max(0, now.calm ? Math.min(wait, 60) : wait));
+    }, at - performance.now());
   }
 
   new IntersectionObserver(([entry]) => {

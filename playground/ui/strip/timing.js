@@ -25,7 +25,7 @@ function startTiming(board, card, runOf) {
     const passes = passesOf(run.prompt.length, steps, end, reader);
     const selected = run.selected && run.selected.lane === laneOf(run) ? run.selected.index : null;
     ribbon.update(passes, selected, run.weights);
-    timeline.update(steps, selected, Boolean(end));
+    timeline.update(steps, selected, Boolean(end) || lane().paused);
     table.update(run.prompt.length, steps, end, passes);
   };
 }
