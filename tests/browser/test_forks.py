@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Running, Visit
+from tests.browser.conftest import Running, Visit, start
 from tests.browser.test_access import serious
 from tests.browser.test_page import begin_endless
 from tests.ui.fake_engine import HOSTILE
 
 Open = Callable[..., Visit]
 BRANCH = ".fork[aria-level]"
+
+
+@pytest.fixture
+def slow() -> Iterator[Running]:
+    """A server that takes a second for each pass."""
+    yield from start("-m", "tests.browser.serve", "PORT", "1", ready=lambda health: health["ready"])
 
 
 def ids(page: Visit) -> list[int]:
@@ -124,6 +130,19 @@ def test_the_tree_is_walked_by_keys_and_shows_each_run_whole(visit: Open) -> Non
     assert page.page.locator(".fork[tabindex='0']").count() == 1
     page.run()  # a new run begins a new tree
     page.page.wait_for_selector(".grove", state="hidden")
+
+
+def test_each_branch_has_one_selected_token(visit: Open) -> None:
+    page = visit()
+    page.run()
+    page.chip(7).click()
+    fork(page, 3)
+    walk(page, 0)
+    page.chip(5).click()
+    assert page.count("[aria-selected=true]") == 1
+    walk(page, 1)
+    assert page.count("[aria-selected=true]") == 1
+    assert page.chip(5).get_attribute("aria-selected") == "true"
 
 
 def test_a_fork_while_it_writes_leaves_the_parent_partial(visit: Open) -> None:
@@ -236,6 +255,23 @@ def test_written_text_is_forced_and_the_run_goes_on(visit: Open) -> None:
     page.chip(6).click()
     assert "was forced" in page.text("#inspector")
     assert " Lyon is the" in page.text(".plain")
+
+
+def test_text_that_was_paused_before_it_came_comes_when_the_run_goes_on(visit: Open, slow: Running) -> None:
+    page = visit(slow.url)
+    page.page.click("#step")
+    doing(page, "paused after 1 token")
+    page.page.click(".hand .write")
+    page.page.fill(".rewrite.more textarea", " Lyon is")
+    page.page.click("text=Write it and go on")
+    page.page.wait_for_selector(".kept:visible")  # the prompt is read, what was written has not come yet
+    page.page.click("#play")
+    doing(page, "paused after 1 token")
+    page.page.click("#play")
+    page.page.wait_for_selector(".lane .token[data-index='2']")
+    page.page.click("#stop")
+    page.page.wait_for_selector(".lane[data-finished=stopped]")
+    assert page.text(".plain").startswith("The Lyon is")
 
 
 def test_the_answer_can_be_edited_in_place(visit: Open) -> None:

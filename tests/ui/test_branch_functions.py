@@ -114,6 +114,13 @@ def test_what_can_go_on() -> None:
     ]  # fmt: skip
 
 
+def test_what_was_forced_and_has_not_come_is_due() -> None:
+    steps, due = [{"id": 1}, {"id": 2}, {"id": 3}], {"at": 2, "ids": [3, 4, 5]}
+    lanes = [{"steps": steps, "due": due}, {"steps": steps}, {"steps": [], "due": {"at": 0, "ids": [9]}}]
+    assert of_branches("lanes.map(idsDue)", lanes=lanes) == [[4, 5], [], [9]]
+    assert of_branches("canGoOn(lane)", lane=lanes[2]) is True  # a fork at the first token, stopped before it
+
+
 def tokens(*pieces: bytes) -> list[dict[str, Any]]:
     return [{"hex": piece.hex(), "special": False} for piece in pieces]
 

@@ -56,13 +56,13 @@ function openBranch(run, op, mode) {
     Object.assign(lane, { node: run.branches.length, parent: parent.node, at: op.at, given: op.given, kind: op.kind });
     run.branches.push(lane);
   }
-  Object.assign(lane, { paused: false, params: op.params, reader });
+  Object.assign(lane, { paused: false, params: op.params, reader, due: { at: op.at, ids: op.given.map(([id]) => id) } });
   run.book = { texts: {}, names: [] }; // the server tells texts and names anew
   run.going = run.lanes[0] = lane;
   run.recorded = lane.node ? undefined : run.tape;
   run.params = op.params;
   run.follow = true;
-  run.selected = null;
+  unmark(run);
   extendLane(lane, steps, mode);
   for (const chip of lane.chips.slice(0, lane.at)) chip.classList.add('shared');
   return lane;
@@ -74,7 +74,7 @@ function showBranch(run, lane) {
   run.params = lane.params;
   run.follow = lane === run.going && !lane.end && !lane.paused;
   const { selected } = run;
-  if (selected && selected.lane !== 'prompt') run.selected = null;
+  if (selected && selected.lane !== 'prompt') unmark(run);
   const index = selected && selected.lane !== 'prompt' ? Math.min(selected.index, lane.steps.length - 1) : -1;
   return index >= 0 ? { lane: 0, index } : null; // what to select in it
 }
@@ -84,8 +84,13 @@ function restingPlace(lane) {
   return lane.parent === null ? mostSurprising(lane.steps) : Math.min(lane.at, lane.steps.length - 1);
 }
 
+// Ids that are forced on a lane and had not come yet when it was paused or stopped.
+function idsDue({ steps, due }) {
+  return due ? due.ids.slice(steps.length - due.at) : [];
+}
+
 function canGoOn(lane) {
-  return Boolean(lane) && lane.steps.length > 0 && (!lane.end || OPEN_ENDS.includes(lane.end.reason));
+  return Boolean(lane) && (lane.steps.length > 0 || idsDue(lane).length > 0) && (!lane.end || OPEN_ENDS.includes(lane.end.reason));
 }
 
 // Rows of the drawn tree, children under their parents, in the order they were made.

@@ -57,7 +57,7 @@ function startHand(board) {
   function goOn(kind) {
     const lane = board.run().lanes[0];
     const ids = lane.steps.map((step) => step.id);
-    order(kind, lane, ids.length, ids);
+    order(kind, lane, ids.length, [...ids, ...idsDue(lane)]);
   }
 
   function step() {
@@ -114,8 +114,9 @@ function startHand(board) {
     stepping = stepping && busy;
     bar.hidden = !lane;
     if (!lane) return;
-    play.textContent = busy ? '❚❚ Pause' : '▶ Go on';
-    play.disabled = !busy && !canGoOn(lane);
+    const going = busy && !lane.end; // a run that waits for the model or a lane leaves the one before it on the screen
+    play.textContent = going ? '❚❚ Pause' : '▶ Go on';
+    play.disabled = !going && (busy || !canGoOn(lane));
     play.title = play.disabled ? 'The answer has ended: choose another token somewhere, or write on.' : '';
     for (const each of [write, edit, change]) each.disabled = busy || !lane.steps.length;
     const made = count(lane.steps.length) + ' token' + (lane.steps.length === 1 ? '' : 's');

@@ -31,9 +31,16 @@ function chipOf(run, { lane, index }) {
 
 // One chip of the run is selected: this one.
 function markChip(run, place) {
-  if (run.selected) chipOf(run, run.selected)?.setAttribute('aria-selected', 'false');
+  unmark(run);
   run.selected = place;
-  chipOf(run, place).setAttribute('aria-selected', 'true');
+  run.marked = chipOf(run, place);
+  run.marked.setAttribute('aria-selected', 'true');
+}
+
+// The chip is kept with the run: another branch in its lane has a chip of its own in that place.
+function unmark(run) {
+  run.marked?.setAttribute('aria-selected', 'false');
+  run.selected = run.marked = null;
 }
 
 // One chip of the list is reached by the Tab key: this one. `still`: the page does not scroll to it.
