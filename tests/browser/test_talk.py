@@ -134,6 +134,20 @@ def test_a_reply_that_did_not_become_a_run_is_taken_back_by_looking_elsewhere(
     assert re.search("France.*Italy", page.text(".prompt-strip"), re.DOTALL)
 
 
+def test_a_system_message_may_be_changed_until_there_is_a_reply(visit: Open, app: Running) -> None:
+    page = visit(app.url)
+    page.type("system", "Be brief.")
+    ask(page, "What is the capital of France?")
+    assert page.page.locator(".talk").is_hidden()
+    page.type("system", "Be long.")
+    page.run()
+    assert "long" in page.text(".prompt-strip")
+    assert "brief" not in page.text(".prompt-strip")
+    reply(page, "And of Spain?")
+    assert page.page.get_attribute("#system textarea", "readonly") is not None
+    assert "long" in page.text(".prompt-strip")
+
+
 def test_generate_runs_the_latest_turn_again_and_new_chat_forgets(visit: Open, app: Running) -> None:
     page = visit(app.url)
     ask(page, "What is the capital of France?")

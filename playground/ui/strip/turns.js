@@ -8,7 +8,7 @@ function startTurns(find, show, shownRun) {
 
   function said(messages) {
     coming = messages;
-    before = messages ? messages.slice(0, -1) : [];
+    before = messages ? turnsBefore(messages) : [];
   }
 
   function begin(run) {
@@ -22,7 +22,7 @@ function startTurns(find, show, shownRun) {
   // A run that is in no turn of this chat is shown again: its own chat comes back as it was.
   function revisit(run) {
     turns = run.turns;
-    before = turns.length ? turns[turns.length - 1].said.slice(0, -1) : [];
+    before = turns.length ? turnsBefore(turns[turns.length - 1].said) : [];
   }
 
   function forget() {
@@ -46,7 +46,7 @@ function startTurns(find, show, shownRun) {
   function rewind(run) {
     let origin = run;
     while (!origin.said && origin.from) origin = origin.from;
-    before = origin.said ? origin.said.slice(0, -1) : [];
+    before = origin.said ? turnsBefore(origin.said) : [];
   }
 
   function renew() {
@@ -85,7 +85,7 @@ function startTurns(find, show, shownRun) {
 
   // Looking at another turn takes a reply back that did not become a run.
   function choose(turn) {
-    before = turns[turns.length - 1].said.slice(0, -1);
+    before = turnsBefore(turns[turns.length - 1].said);
     show(turn);
   }
 
@@ -129,6 +129,12 @@ function leavesInWords(shown, total) {
 
 function turnsIn(messages) {
   return messages.filter((message) => message.role === 'user').length;
+}
+
+// What stands before the message of the latest turn. Before the first that is nothing: a system message alone may
+// still be changed, and comes from the form.
+function turnsBefore(messages) {
+  return turnsIn(messages) > 1 ? messages.slice(0, -1) : [];
 }
 
 function turnRow(turn, index, shown, choose) {
