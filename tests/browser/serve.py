@@ -54,7 +54,8 @@ def main(
 
     async def counts(request: Request) -> JSONResponse:
         """What the engine was asked to do so far."""
-        return JSONResponse({"steps": engine.steps_made, "opened": engine.opened, "closed": engine.closed})
+        told = {"steps": engine.steps_made, "opened": engine.opened, "closed": engine.closed}
+        return JSONResponse({**told, "owners": engine.owners})
 
     options = access(server)
     options["app_kwargs"]["routes"].append(Route("/counts", counts))

@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from playground.ui.form import Form
 from playground.ui.host import Host
 from playground.ui.lanes import Bench, compare
 from playground.ui.recorded import recorded_trace
-from playground.ui.run import Server, generate
+from playground.ui.run import Server, generate, go_on
 from playground.ui.serving import make_server
 from playground.ui.share import Page, address_of, file, page_op, reopen, replay, save
 from playground.ui.stream import Session, messages
@@ -84,6 +85,27 @@ def ran(server: Server, page: Page, form: Form = FORM, **more: Any) -> dict[str,
         "what": "run", "model": reset["model"], "prompt_ids": [token[0] for token in prompt["tokens"]],
         "ids": [row["k"] for row in rows],
     }  # fmt: skip
+
+
+def goes_on(server: Server, page: Page, pointed: dict[str, Any], **order: Any) -> list[int]:
+    """What the board orders of a run; the new ids."""
+
+    async def run() -> Received:
+        said = {"model": pointed["model"], "prompt_ids": pointed["prompt_ids"], "seed": "4", **order}
+        sent = messages(
+            page.session,
+            lambda outbox: go_on(
+                server, outbox, said, lambda anew: FORM, page.session.transport, BY, page.session.recent
+            ),
+        )
+        return [op async for text in sent for op in json.loads(text)["ops"]]
+
+    return [row["k"] for op in named(asyncio.run(run()), "tokens") for row in op["steps"]]
+
+
+def trace_of(server: Server, page: Page, pointed: dict[str, Any]) -> Trace:
+    (op,) = asked(server, file, page, {**pointed, "format": "json"})
+    return Trace.from_json(unpacked(op))
 
 
 def compared(server: Server, page: Page) -> dict[str, Any]:
@@ -147,6 +169,48 @@ def test_nobody_saves_what_another_page_made(server: Server) -> None:
     assert "nothing to save" in told["why"]
     assert server.store is not None
     assert server.store.ids() == []
+
+
+def test_forks_and_steps_are_saved_with_what_they_share(server: Server) -> None:
+    page = new_page()
+    pointed = ran(server, page)
+    first = trace_of(server, page, pointed)
+    forced = [*pointed["ids"][:5], pointed["ids"][20]]
+    fork = pointed["ids"][:5] + goes_on(server, page, pointed, kind="fork", forced=forced, known=5)
+    one = goes_on(server, page, pointed, kind="step", forced=forced[:3], known=3)
+    assert len(one) == 1
+    stepped = [*forced[:3], *one]
+    after = {"fork": fork, "stepped": stepped}
+    made = {name: trace_of(server, page, {**pointed, "ids": ids}) for name, ids in after.items()}
+    assert made["fork"].steps[:5] == first.steps[:5]
+    assert made["fork"].steps[5].draw.method == "forced"
+    assert made["fork"].prompt == first.prompt
+    assert list(made["fork"].answer_ids) == fork
+    assert (made["stepped"].finished.reason, made["stepped"].answer_ids) == ("stopped", tuple(stepped))
+    assert trace_of(server, page, pointed).finished == first.finished
+
+
+def test_stop_loses_nothing(tmp_path: Path) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(4))
+    server, page = serve(tmp_path, engine), new_page()
+
+    async def run() -> Received:
+        ops: Received = []
+        work = messages(
+            page.session, lambda outbox: generate(server, outbox, lambda: FORM, recent=page.session.recent)
+        )
+        async for text in work:
+            ops += json.loads(text)["ops"]
+            if sum(len(op["steps"]) for op in named(ops, "tokens")) == 4:
+                page.session.stop()
+        return ops
+
+    ops = asyncio.run(run())
+    ids = [row["k"] for op in named(ops, "tokens") for row in op["steps"]]
+    prompt_ids = [token[0] for token in named(ops, "prompt")[0]["tokens"]]
+    trace = page.session.recent.trace(prompt_ids, ids, named(ops, "reset")[0]["model"])
+    assert (trace.answer_ids, trace.finished.reason) == (tuple(ids), "stopped")
+    assert len(ids) == 4
 
 
 def test_a_comparison_is_kept_as_the_page_shows_it(server: Server) -> None:
