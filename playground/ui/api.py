@@ -18,6 +18,7 @@ from playground.trace import SamplingParams, event_record
 from playground.ui.form import MOST_CHARACTERS
 from playground.ui.header import header_json
 from playground.ui.host import Engine, NoEngine
+from playground.ui.kept import apart
 from playground.ui.run import Server, sentence
 from playground.ui.stream import events_of
 
@@ -102,7 +103,7 @@ def add_api(server: Server) -> None:
         try:
             if server.store is None:
                 raise ValueError("This server keeps no runs.")
-            return to_plain(await asyncio.to_thread(server.store.load, id))
+            return to_plain(await apart(server.store.load, id))
         except ValueError as error:
             raise gr.Error(sentence(error), print_exception=False) from None
 

@@ -14,6 +14,7 @@ from playground.ui.partings import divergence_teller, parting_teller
 from playground.ui.parts import CompareBoard
 from playground.ui.run import Server
 from playground.ui.stream import Outbox, messages
+from playground.ui.visitors import Visitor
 
 # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
 FREE: dict[str, Any] = {
@@ -22,7 +23,7 @@ FREE: dict[str, Any] = {
     "show_progress": "hidden",
     "trigger_mode": "multiple",
 }
-Work = Callable[[Outbox], Awaitable[None]]
+Work = Callable[[Server, Outbox, Bench, Any, Visitor], Awaitable[None]]
 
 
 def compare_tab(server: Server, bench: gr.State) -> None:
@@ -32,38 +33,27 @@ def compare_tab(server: Server, bench: gr.State) -> None:
         elem_id="compare",
     )
 
-    async def run(own: Bench, asked: gr.EventData, request: gr.Request) -> AsyncGenerator[str]:
-        by = server.visitor(asked._data, request)
-        async for sent in _served(
-            own, lambda outbox: compare(server, outbox, own, asked._data, by), instead=True
-        ):
-            yield sent
+    def listener(work: Work, **turn: bool) -> Callable[..., AsyncGenerator[str]]:
+        async def listen(own: Bench, asked: gr.EventData, request: gr.Request) -> AsyncGenerator[str]:
+            by = server.visitor(asked._data, request)
+            async with own.turn(**turn) as wanted:
+                if not wanted:
+                    return
+                answers = messages(own, lambda outbox: work(server, outbox, own, asked._data, by))
+                async with aclosing(answers) as sent:
+                    async for message in sent:
+                        yield message
 
-    async def branch(own: Bench, asked: gr.EventData, request: gr.Request) -> AsyncGenerator[str]:
-        by = server.visitor(asked._data, request)
-        async for sent in _served(own, lambda outbox: fork(server, outbox, own, asked._data, by), after=True):
-            yield sent
-
-    async def keep(own: Bench, asked: gr.EventData) -> AsyncGenerator[str]:
-        async for sent in _served(own, lambda outbox: save(outbox, own, asked._data)):
-            yield sent
-
-    async def show(own: Bench, asked: gr.EventData) -> AsyncGenerator[str]:
-        async for sent in _served(own, lambda outbox: reopen(server, outbox, own, asked._data), instead=True):
-            yield sent
+        return listen
 
     async def halt(own: Bench) -> None:
         own.halt()
 
-    for event, listener in ((board.run, run), (board.fork, branch), (board.save, keep), (board.open, show)):
-        event(listener, [bench], board, **FREE)
+    for event, answer in (
+        (board.run, listener(compare, instead=True)),
+        (board.fork, listener(fork, after=True)),
+        (board.save, listener(save)),
+        (board.open, listener(reopen, instead=True)),
+    ):
+        event(answer, [bench], board, **FREE)
     board.halt(halt, [bench], None, **FREE)
-
-
-async def _served(own: Bench, work: Work, **turn: bool) -> AsyncGenerator[str]:
-    """The messages of `work`, when its turn has come."""
-    async with own.turn(**turn) as wanted:
-        if wanted:
-            async with aclosing(messages(own, work)) as sent:
-                async for message in sent:
-                    yield message

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import json
 import secrets
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -23,6 +25,7 @@ from playground.ui.records import Op
 
 MOST_PACKED = 24 * 2**20  # bytes of one page's comparison, or of a file that is opened
 FORMATS = ("json", "csv", "numbers")
+_READERS = ThreadPoolExecutor(2, thread_name_prefix="read files")  # a large file takes a gigabyte meanwhile
 Item = TypeVar("Item")
 
 
@@ -102,6 +105,11 @@ def file_op(name: str, mime: str, text: str, what: str) -> Op:
 def opened(asked: Any) -> Comparison:
     """The comparison in a file that the page sent. Raises ValueError in a sentence."""
     return read_file(asked, Comparison.from_json)
+
+
+async def apart(read: Callable[..., Item], *of: Any) -> Item:
+    """Read something of a stranger's in a thread, of which there are few: more of them wait."""
+    return await asyncio.get_running_loop().run_in_executor(_READERS, read, *of)
 
 
 def read_file(asked: Any, read: Callable[[bytes], Item]) -> Item:

@@ -13,7 +13,7 @@ from playground.trace import Event, Finished, Prompt, SamplingParams, Trace, col
 from playground.ui.compare import MOST_KEPT, Fork, read_fork, read_plan
 from playground.ui.compared import findings, opening, replay
 from playground.ui.host import Engine, NoEngine
-from playground.ui.kept import Kept, keep, opened, saved
+from playground.ui.kept import Kept, apart, keep, opened, saved
 from playground.ui.records import Op, Recorder, settings
 from playground.ui.run import FAILURES, Server, sentence, status
 from playground.ui.stream import Outbox, Session, events_of
@@ -116,19 +116,19 @@ async def fork(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visit
         outbox.post(run.verdict())
 
 
-async def save(outbox: Outbox, own: Bench, asked: Any) -> None:
+async def save(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Post the latest comparison as a file. Errors become one sentence."""
-    with _told(outbox):
+    with _told(outbox), server.visitors.call(by.address):
         if own.kept is None:
             raise ValueError("There is nothing to save: run a comparison first, one that is not too large.")
         outbox.post(await asyncio.to_thread(saved, own.kept, asked))
 
 
-async def reopen(server: Server, outbox: Outbox, own: Bench, asked: Any) -> None:
+async def reopen(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Show a comparison that the page read from a file. Errors become one sentence; the board stays."""
-    with _told(outbox):
+    with _told(outbox), server.visitors.call(by.address):
         outbox.post(status("going", "Reading the file."))
-        comparison = await asyncio.to_thread(opened, asked)
+        comparison = await apart(opened, asked)
         ops = await asyncio.to_thread(replay, comparison, server.host.ready)
         own.kept = await asyncio.to_thread(keep, comparison, comparison.traces)
         for op in ops:

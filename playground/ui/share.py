@@ -23,7 +23,7 @@ from playground.trace import ModelInfo, Trace
 from playground.ui.asked import read_choice, read_ids, read_list, read_object
 from playground.ui.compared import replay as replay_lanes
 from playground.ui.host import Engine
-from playground.ui.kept import chosen, file_op, keep, read_file, saved
+from playground.ui.kept import apart, chosen, file_op, keep, read_file, saved
 from playground.ui.lanes import Bench
 from playground.ui.recent import stored
 from playground.ui.recorded import replay as replay_steps
@@ -74,7 +74,7 @@ async def file(server: Server, outbox: Outbox, page: Page, asked: Any, by: Visit
 async def reopen(server: Server, outbox: Outbox, page: Page, asked: Any, by: Visitor) -> None:
     """Show what the page read from a file. Errors become one sentence; the boards stay."""
     with _told(server, outbox, by):
-        await _show(server, outbox, page, await asyncio.to_thread(read_file, asked, _read))
+        await _show(server, outbox, page, await apart(read_file, asked, _read))
 
 
 async def replay(server: Server, outbox: Outbox, page: Page, asked: Any, by: Visitor) -> None:
@@ -83,7 +83,7 @@ async def replay(server: Server, outbox: Outbox, page: Page, asked: Any, by: Vis
         if server.store is None:
             raise ValueError("This link leads to nothing: this server keeps no runs.")
         id = read_object(asked, "a link").get("id")
-        await _show(server, outbox, page, await asyncio.to_thread(server.store.load, id))
+        await _show(server, outbox, page, await apart(server.store.load, id))
 
 
 # -- what is pointed at -----------------------------------------------------------------------------
@@ -138,18 +138,19 @@ def _file(page: Page, asked: Any, as_page: Callable[[Trace], str] | None) -> Op:
 def _read(text: bytes) -> Trace | Comparison | Setup:
     """What a file holds, by the fields that it has. Raises ValueError in a clause."""
     try:
-        fields = json.loads(text)
+        held = json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except ValueError:
         raise ValueError("it is not JSON") from None
-    if isinstance(fields, dict):
-        if "traces" in fields:
-            return Comparison.from_json(text)
-        if "steps" in fields:
-            return Trace.from_json(text)
-        if "v" in fields:
-            return Setup.from_json(text.decode())
+    names = set(held) if isinstance(held, dict) else set()
+    del held  # it may be large, and is read again
+    if "traces" in names:
+        return Comparison.from_json(text)
+    if "steps" in names:
+        return Trace.from_json(text)
+    if "v" in names:
+        return Setup.from_json(text.decode())
     raise ValueError("it holds no run, comparison or settings of this program")
 
 

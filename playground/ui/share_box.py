@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from playground.ui.compare_tab import FREE
 from playground.ui.lanes import Bench
 from playground.ui.parts import ShareBox
 from playground.ui.records import compact
@@ -16,12 +17,6 @@ from playground.ui.share import Page, file, page_op, reopen, replay, save
 from playground.ui.stream import Outbox, Session, messages
 from playground.ui.visitors import Visitor
 
-FREE: dict[str, Any] = {
-    "concurrency_limit": None,
-    "api_visibility": "private",
-    "show_progress": "hidden",
-    "trigger_mode": "multiple",
-}
 Work = Callable[[Server, Outbox, Page, Any, Visitor], Awaitable[None]]
 
 

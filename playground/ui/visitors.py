@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 CALLS = ("/component_server", "/call/", "/run/", "/api/", "/queue/join", "/upload")  # what costs work
 
 
+MOST_BODY = 40 * 2**20  # bytes of a request: the largest file, in base64, with room to spare
 _HOUR_S = 3600
 _OWNER = "[0-9a-f]{32}"
 
@@ -116,7 +117,8 @@ def _held(counts: Counter[str], address: str, number: int, most: int | None, wha
 
 
 class Door:
-    """ASGI middleware: short calls to the API and to the page's own server functions, counted by visitor."""
+    """ASGI middleware: short calls to the API and to the page's own server functions, counted by visitor, and
+    none larger than a file that can be opened."""
 
     def __init__(self, app: ASGIApp, visitors: Visitors) -> None:
         self.app, self.visitors = app, visitors
@@ -126,14 +128,22 @@ class Door:
         if scope["type"] != "http" or scope["method"] != "POST" or not any(part in path for part in CALLS):
             await self.app(scope, receive, send)
             return
+        headers = dict(scope.get("headers", ()))
+        length = headers.get(b"content-length", b"0")
+        if b"transfer-encoding" in headers or not length.isdigit() or int(length) > MOST_BODY:
+            await _refuse(send, 413, f"A request must say its length, at most {MOST_BODY:,} bytes.")
+            return
         try:
             with self.visitors.call((scope.get("client") or ("",))[0]):
                 await self.app(scope, receive, send)
         except Busy as error:
-            body = json.dumps({"detail": str(error)}).encode()
-            headers = [(b"content-type", b"application/json"), (b"retry-after", b"1")]
-            await send({"type": "http.response.start", "status": 429, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
+            await _refuse(send, 429, str(error))
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    headers = [(b"content-type", b"application/json"), (b"retry-after", b"1")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps({"detail": why}).encode()})
 
 
 def trust(proxies: str) -> None:

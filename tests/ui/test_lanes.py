@@ -370,7 +370,7 @@ def test_a_fork_in_the_middle_of_a_run_stops_it_softly_first() -> None:
 
 
 def file_of(own: Bench, asked: Any) -> dict[str, Any]:
-    ops = asyncio.run(served(own, lambda outbox: save(outbox, own, asked)))
+    ops = asyncio.run(served(own, lambda outbox: save(serve(FakeEngine()), outbox, own, asked)))
     return ops[-1]
 
 

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from starlette.types import Message
+from starlette.types import Message, Receive, Scope, Send
 
-from playground.ui.visitors import Busy, Door, Visitors, read_owner
+from playground.ui.visitors import MOST_BODY, Busy, Door, Visitors, read_owner
 
 
 def test_runs_are_counted_by_visitor() -> None:
@@ -42,7 +42,9 @@ def test_without_limits_nobody_waits() -> None:
         visitors.run(None).__enter__()
 
 
-def asked(door: Door, path: str, method: str = "POST", client: Any = ("1.1.1.1", 9)) -> Any:
+def asked(
+    door: Door, path: str, method: str = "POST", client: Any = ("1.1.1.1", 9), headers: Any = ()
+) -> Any:
     """What the door answers: (status, body), once it has."""
 
     async def work() -> tuple[int, bytes]:
@@ -54,7 +56,11 @@ def asked(door: Door, path: str, method: str = "POST", client: Any = ("1.1.1.1",
         async def receive() -> Message:
             return {"type": "http.request"}
 
-        await door({"type": "http", "method": method, "path": path, "client": client}, receive, send)
+        await door(
+            {"type": "http", "method": method, "path": path, "client": client, "headers": headers},
+            receive,
+            send,
+        )
         return sent[0]["status"], sent[1]["body"]
 
     return work()
@@ -84,6 +90,26 @@ def test_the_door_counts_calls_in_flight() -> None:
         assert (await asked(door, "/gradio_api/component_server"))[0] == 200
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([(b"content-length", b"1000")], 200),
+        ([(b"content-length", b"%d" % MOST_BODY)], 200),
+        ([(b"content-length", b"%d" % (MOST_BODY + 1))], 413),
+        ([(b"content-length", b"-1")], 413),
+        ([(b"transfer-encoding", b"chunked")], 413),
+    ],
+)
+def test_a_request_without_bounds_is_not_read(headers: Any, status: int) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    found, body = asyncio.run(asked(Door(app, Visitors()), "/gradio_api/queue/join", headers=headers))
+    assert found == status
+    assert body == b"ok" or "at most 41,943,040 bytes" in json.loads(body)["detail"]
 
 
 def test_saved_runs_are_counted_by_the_hour() -> None:
