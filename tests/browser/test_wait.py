@@ -1,4 +1,4 @@
-"""Text that is written into a run, or an edit of it, after which the run waits; over the fake engine."""
+"""Waiting: a run after text that was written, or for a lane; and where its answer comes on a phone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.browser.conftest import Visit
 from tests.browser.test_forks import doing, ids, shared, walk
+from tests.browser.test_page import begin_endless
 
 Open = Callable[..., Visit]
 
@@ -65,3 +66,44 @@ def test_a_bias_of_the_form_reaches_the_run_and_a_bad_one_is_named(visit: Open) 
     assert "Paris = much" in page.text(".status")
     page.type("biases", " Paris = -5\n#9 = 2.5")
     assert page.run() == "end_token"
+
+
+def test_a_run_that_waits_for_a_lane_offers_no_pause_of_the_one_before_it(visit: Open) -> None:
+    page = visit()
+    page.run()
+    others = [visit(), visit()]
+    for other in others:
+        begin_endless(other)
+    page.type("prompt", "endless")
+    page.generate()
+    page.page.wait_for_selector(".status[data-state=waiting]")
+    page.page.wait_for_selector("#play:disabled")
+    assert "Go on" in page.text("#play")
+    for other in others:
+        other.page.click("#stop")
+    page.page.wait_for_selector("#play:enabled")  # its own run writes
+    assert "Pause" in page.text("#play")
+    page.page.click("#stop")
+    page.page.wait_for_selector(".lane[data-finished=stopped]")
+
+
+def test_on_a_phone_the_answer_is_brought_into_view(visit: Open) -> None:
+    page = visit(width=390, height=844)
+    page.run()
+    top = page.chip(0).bounding_box()["y"]
+    assert 0 <= top < 844
+
+
+def test_the_words_of_the_buttons_have_room_in_a_narrow_column(visit: Open) -> None:
+    page = visit(width=1100)
+    for place in ("generate", "step", "stop"):
+        room = page.page.evaluate(
+            """(place) => {
+                const button = document.getElementById(place), words = document.createRange();
+                words.selectNodeContents(button);
+                const [own, text] = [button.getBoundingClientRect(), words.getBoundingClientRect()];
+                return Math.min(text.left - own.left, own.right - text.right);
+            }""",
+            place,
+        )
+        assert room >= 7, place

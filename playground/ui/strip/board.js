@@ -100,6 +100,7 @@ function startBoard(element, props, watch, trigger, server) {
       live.promptElements = elements;
       greyShared(live);
       if (run === live) mount();
+      if (run === live && !live.recorded) showAnswer();
     },
 
     tokens(op) {
@@ -161,6 +162,12 @@ function startBoard(element, props, watch, trigger, server) {
     paintAll();
     draw();
     if (held) holdFocus();
+  }
+
+  // On a phone the answer begins far below the button that asked for it.
+  function showAnswer() {
+    const below = find('.lanes').getBoundingClientRect().top > window.innerHeight * 0.8;
+    if (below && window.matchMedia('(max-width: 760px)').matches) strip.scrollIntoView({ block: 'start' });
   }
 
   // Whoever forked by keyboard goes on from the chip in that place, or from the last before it.
