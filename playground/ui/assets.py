@@ -32,6 +32,7 @@ PURE = (
 VIEWS = (
     "dom",
     "notice",
+    "silence",
     "chips",
     "marks",
     "popover",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Running, Visit
 from tests.browser.test_forks import doing, ids, shared, walk
 from tests.browser.test_page import begin_endless
 
@@ -107,3 +108,15 @@ def test_the_words_of_the_buttons_have_room_in_a_narrow_column(visit: Open) -> N
             place,
         )
         assert room >= 7, place
+
+
+def test_a_server_that_does_not_answer_is_told(visit: Open, server: Running) -> None:
+    page = visit()
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        page.generate()
+        page.page.wait_for_selector(".status .words:has-text('The server has not answered yet.')")
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    page.page.wait_for_selector(".lane[data-finished]")
+    assert page.text(".status .words") == ""

@@ -33,8 +33,17 @@ function startBoard(element, props, watch, trigger, server) {
     fork: (chip, id) => fork({ ...placeOf(chip), id }),
   });
 
+  const silence = startSilence((text) => {
+    find('.status').dataset.state = 'waiting';
+    find('.status .words').textContent = text;
+  });
+
   const hand = startHand({
-    element, find, trigger,
+    element, find,
+    trigger: (name, more) => {
+      silence.asked();
+      trigger(name, more);
+    },
     mode: () => chooser.value,
     run: () => run,
     adopt: (other) => {
@@ -138,6 +147,7 @@ function startBoard(element, props, watch, trigger, server) {
     if (!text) return;
     const message = JSON.parse(text);
     const late = message.run < latest.run || (message.run === latest.run && message.n <= latest.n);
+    silence.heard();
     if (late) return;
     latest = { run: message.run, n: message.n };
     for (const op of message.ops) operations[op.op](op);
@@ -256,7 +266,9 @@ function startBoard(element, props, watch, trigger, server) {
   find('.close').addEventListener('click', () => inspector.classList.remove('open'));
   find('.copy').addEventListener('click', () => copyText(run ? run.lanes[0].plain.data : '', find('.copy')));
   document.addEventListener('click', (event) => {
-    if (run && event.target.closest?.('#generate')) unmarkEnds(run.lanes);
+    if (!event.target.closest?.('#generate')) return;
+    silence.asked();
+    if (run) unmarkEnds(run.lanes);
   }, true);
   document.addEventListener('keydown', (event) => {
     const writing = event.target.closest?.('#prompt, #system');
