@@ -28,9 +28,14 @@ PURE = (
     "compare/align",
     "compare/columns",
     "compare/branching",
+    "share/setup",
+    "share/links",
+    "share/fields",
+    "share/layout",
 )  # need no page
 VIEWS = (
     "dom",
+    "lent",
     "notice",
     "silence",
     "chips",
@@ -72,12 +77,18 @@ VIEWS = (
     "compare/drawer",
     "compare/board",
     "share/owner",
+    "share/form",
+    "share/picture",
+    "share/figures",
+    "share/shown",
+    "share/last",
+    "share/panel",
     "share/share",
 )
 STARTERS = ("startBoard", "startCompareBoard", "startHeader", "startShare", "owner")
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
-    "compare/compare", "compare/results",
+    "compare/compare", "compare/results", "share/share",
 )  # fmt: skip
 
 

@@ -127,13 +127,13 @@ def test_each_kind_keeps_its_own_run(compare: Compare) -> None:
     compare.run()
     compare.kind("Side by side")
     assert compare.ids(1) == before
-    compare.page.wait_for_selector(".save:disabled")  # the server keeps the latest alone
+    compare.page.wait_for_selector("#compare .save:disabled")  # the server keeps the latest alone
     compare.kind("Other seeds")
-    compare.page.wait_for_selector(".save:not(:disabled)")
+    compare.page.wait_for_selector("#compare .save:not(:disabled)")
 
 
 def download(compare: Compare, name: str) -> Any:
-    compare.page.wait_for_selector(".save:not(:disabled)")
+    compare.page.wait_for_selector("#compare .save:not(:disabled)")
     with compare.page.expect_download() as waiting:
         compare.page.get_by_role("button", name=name).click()
     return waiting.value
@@ -166,8 +166,8 @@ def test_a_comparison_saves_and_opens_as_one_file(
     other = visit(many.url)
     other.page.get_by_role("tab", name="Compare").click()
     other.page.wait_for_selector("#compare .files input")
-    other.page.set_input_files(".files input", saved)
-    other.page.locator(".compare .notice", has_text="Opened from a file").wait_for()
+    other.page.set_input_files("#compare .files input", saved)
+    other.page.locator(".compare .notice", has_text="A saved comparison").wait_for()
     opened = Compare.__new__(Compare)
     opened.visit, opened.page = other, other.page
     opened.over()
@@ -189,7 +189,7 @@ def test_another_models_comparison_can_be_read_only(compare: Compare, tmp_path: 
     for trace in plain["traces"]:
         trace["model"].update(name=f"Other {MODEL_NAME}", sha256="1" * 64, dtype="bfloat16")
     saved.write_text(json.dumps(plain))
-    compare.page.set_input_files(".files input", saved)
+    compare.page.set_input_files("#compare .files input", saved)
     notice = compare.page.locator(".compare .notice")
     notice.filter(has_text=f"a comparison of Other {MODEL_NAME}").wait_for()
     assert "not gone on with" in notice.inner_text()
@@ -204,7 +204,7 @@ def test_files_that_are_none_are_refused_in_a_sentence(compare: Compare, tmp_pat
     before = compare.ids(1)
     broken = tmp_path / "broken.json"
     broken.write_text(text)
-    compare.page.set_input_files(".files input", broken)
+    compare.page.set_input_files("#compare .files input", broken)
     compare.page.locator(
         ".compare .status[data-state=error]", has_text="This file cannot be opened"
     ).wait_for()

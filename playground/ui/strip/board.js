@@ -11,13 +11,14 @@ function startBoard(element, props, watch, trigger, server) {
   let latest = { run: 0, n: 0 };
   let drawing = false;
   let held = null; // the place of the chip that had the focus when the strip was filled anew
+  const first = props.value; // what the page came with
 
   fillColours(chooser);
 
   const talk = startTurns(find, (turn) => {
     run = turn;
     mount();
-  }, () => run);
+  }, () => run, () => loan.forget());
 
   const showTime = startTiming(element, find('.timing'), () => run);
 
@@ -44,6 +45,7 @@ function startBoard(element, props, watch, trigger, server) {
       silence.asked();
       trigger(name, more);
     },
+    say: (text) => operations.status({ state: 'error', text }),
     mode: () => chooser.value,
     run: () => run,
     adopt: (other) => {
@@ -90,9 +92,11 @@ function startBoard(element, props, watch, trigger, server) {
     },
 
     reset(op) {
+      if (op.recorded) talk.said(null); // whatever chat was going, this is no turn of it
       run = live = {
         book: { texts: {}, names: [] }, vocabulary: op.vocabulary, context: op.context, weights: op.weights, prompt: [], promptChips: [],
         segments: [], lanes: [], selected: null, follow: true, promptElements: [], recorded: op.recorded, model: op.model,
+        live: op.live, frozen: op.live === false ? op.why : '',
       };
       talk.begin(run);
       for (let index = 0; index < op.lanes; index += 1) run.lanes.push(makeLane(index));
@@ -150,6 +154,7 @@ function startBoard(element, props, watch, trigger, server) {
     silence.heard();
     if (late) return;
     latest = { run: message.run, n: message.n };
+    loan.heard(text, message);
     for (const op of message.ops) operations[op.op](op);
   }
 
@@ -232,6 +237,7 @@ function startBoard(element, props, watch, trigger, server) {
     drawing = true;
     setTimeout(() => {
       drawing = false;
+      if (!run) return;
       live.lanes.forEach(settlePlain);
       find('.meters').replaceChildren(...metersOf(run, run.lanes[0]).map(([label, value]) => fact(label, value)));
       showTime();
@@ -277,6 +283,30 @@ function startBoard(element, props, watch, trigger, server) {
       document.querySelector('#generate').click();
     }
   });
+
+  // What the page came with, again; an empty board where that was nothing.
+  function begin() {
+    latest = { run: 0, n: 0 };
+    if (first) return receive(first);
+    run = live = null;
+    delete element.firstElementChild.dataset.filled;
+    find('.notice').hidden = true;
+    return talk.said(null);
+  }
+
+  const loan = {
+    receive, begin, heard() {}, forget() {},
+    now: () => run,
+    mode: () => chooser.value,
+    busy: isBusy,
+    untouched: () => latest.run <= 1,
+    mine() {
+      run.kept = true;
+      talk.draw(run);
+    },
+    choose: (place) => element.dispatchEvent(new CustomEvent('select', { detail: place })),
+  };
+  lend('run', loan);
 
   paintAll();
   watch('value', () => receive(props.value));

@@ -13,7 +13,7 @@ function formNow() {
   return [value('#prompt textarea'), value('#system textarea'), value('#mode input:checked')].join('\u0000');
 }
 
-// `board`: {element, find, trigger, mode() (the colouring), run() (on the screen), adopt(run) (makes it the one
+// `board`: {element, find, trigger, say(sentence), mode() (the colouring), run() (on the screen), adopt(run) (makes it the one
 // that operations speak of), rewind(run) (the next message takes the place of that run's), mount(place, run) (shows
 // that run, by default again the one on the screen, with that place selected)}.
 function startHand(board) {
@@ -65,11 +65,12 @@ function startHand(board) {
     stepping = true;
     const run = board.run();
     const changed = run && run.form !== undefined && run.form !== formNow();
-    if (run && !run.recorded && !changed && canGoOn(run.lanes[0])) goOn('step');
+    if (run && (!run.recorded || run.live) && !changed && canGoOn(run.lanes[0])) goOn('step');
     else board.trigger('go', { kind: 'step' });
   }
 
   function fork({ lane, index, id }) {
+    if (board.run().frozen) return board.say(board.run().frozen);
     if (lane === 'prompt') return exchange(index, id);
     const own = board.run().lanes[lane];
     const chosen = own.steps[index].id === id;
@@ -93,6 +94,7 @@ function startHand(board) {
   const operations = {
     branch(op) {
       const run = asked || board.run();
+      run.kept = false;
       board.adopt(run);
       edits.close();
       board.find('#inspector').classList.remove('open'); // on a phone it covers what comes now
@@ -116,9 +118,12 @@ function startHand(board) {
     if (!lane) return;
     const going = busy && !lane.end; // a run that waits for the model or a lane leaves the one before it on the screen
     play.textContent = going ? '❚❚ Pause' : '▶ Go on';
-    play.disabled = !going && (busy || !canGoOn(lane));
-    play.title = play.disabled ? 'The answer has ended: choose another token somewhere, or write on.' : '';
-    for (const each of [write, edit, change]) each.disabled = busy || !lane.steps.length;
+    play.disabled = !going && (busy || Boolean(run.frozen) || !canGoOn(lane));
+    play.title = run.frozen || !play.disabled ? run.frozen : 'The answer has ended: choose another token somewhere, or write on.';
+    for (const each of [write, edit, change]) {
+      each.disabled = busy || Boolean(run.frozen) || !lane.steps.length;
+      each.title = run.frozen;
+    }
     const made = count(lane.steps.length) + ' token' + (lane.steps.length === 1 ? '' : 's');
     doing.textContent = !run.branches ? '' : lane.end ? endedInWords(lane.end.reason, made)
       : lane.paused ? 'paused after ' + made : lane === run.going && busy ? 'writing · ' + made : made;

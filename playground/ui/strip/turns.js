@@ -1,7 +1,7 @@
 // The turns of a conversation: each keeps its run, which a click shows again.
 
-// `show` puts a run on the screen, `shownRun` is the one that is there.
-function startTurns(find, show, shownRun) {
+// `show` puts a run on the screen, `shownRun` is the one that is there, `letGo` forgets it.
+function startTurns(find, show, shownRun, letGo) {
   let turns = []; // the latest run of each turn
   let before = []; // the messages that stand before the next one
   let coming = null; // the messages of the run that is about to begin; null in raw mode
@@ -14,8 +14,8 @@ function startTurns(find, show, shownRun) {
   function begin(run) {
     run.said = coming;
     const number = coming ? turnsIn(coming) : 0;
-    turns = turns.slice(0, Math.max(0, number - 1));
-    if (number === turns.length + 1) turns.push(run);
+    turns = turns.filter((turn) => turnsIn(turn.said) < number);
+    if (coming) turns.push(run);
     for (const each of [...turns, run]) each.turns = turns; // a run that another takes the place of keeps its chat
   }
 
@@ -23,6 +23,13 @@ function startTurns(find, show, shownRun) {
   function revisit(run) {
     turns = run.turns;
     before = turns.length ? turnsBefore(turns[turns.length - 1].said) : [];
+  }
+
+  // Messages from a link or a file stand before the next one; the run on the screen is none of them.
+  function resume(messages) {
+    turns = [];
+    before = messages;
+    if (shownRun()) draw(shownRun());
   }
 
   function forget() {
@@ -73,9 +80,11 @@ function startTurns(find, show, shownRun) {
     const system = document.querySelector('#system textarea');
     if (system) system.readOnly = going;
     const latest = turns[turns.length - 1];
-    showNotice(find('.notice'), run, turns, () => choose(latest));
+    showNotice(find('.notice'), run, turns, { back: () => choose(latest), forget: letGo });
     find('.talk').hidden = !going;
-    find('.turns').replaceChildren(...turns.map((turn, index) => turnRow(turn, index, turn === run, () => choose(turn))));
+    const rows = turns.map((turn) => turnRow(turn, turn === run, () => choose(turn)));
+    const earlier = before.length + ' earlier message' + (before.length === 1 ? '' : 's') + ', from a link or a file. Your next prompt goes on from there.';
+    find('.turns').replaceChildren(...(rows.length ? rows : [el('p', 'leaves', earlier)]));
     const shown = turns.indexOf(run) + 1;
     find('.reply').hidden = !shown || !run.lanes[0].end || !thoughtOf(run).finished;
     box.placeholder = run === latest ? 'Reply to this answer' : 'Reply to turn ' + shown;
@@ -115,7 +124,7 @@ function startTurns(find, show, shownRun) {
   find('.renew').addEventListener('click', renew);
 
   // The form reads it from here when Generate is pressed.
-  window.tokenPlayground = { example, history: () => (before.length ? JSON.stringify(before) : '') };
+  window.tokenPlayground = { example, resume, history: () => (before.length ? JSON.stringify(before) : '') };
   return { said, begin, draw, rewind, revisit };
 }
 
@@ -137,10 +146,10 @@ function turnsBefore(messages) {
   return turnsIn(messages) > 1 ? messages.slice(0, -1) : [];
 }
 
-function turnRow(turn, index, shown, choose) {
+function turnRow(turn, shown, choose) {
   const answer = thoughtOf(turn).answer.trim();
   const words = el('span', 'words', el('b', '', turn.said[turn.said.length - 1].content), el('span', '', answer || '…'));
-  const row = el('button', 'turn', el('small', '', index + 1), words, el('small', '', count(turn.lanes[0].steps.length) + ' tokens'));
+  const row = el('button', 'turn', el('small', '', turnsIn(turn.said)), words, el('small', '', count(turn.lanes[0].steps.length) + ' tokens'));
   row.type = 'button';
   if (shown) row.setAttribute('aria-current', 'true');
   row.addEventListener('click', choose);

@@ -44,7 +44,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
     strip: (place) => showStrip(place, 0),
   });
   const files = startFiles(root, find('.files'), {
-    save,
+    save: (format) => trigger('save', { format, ...standing() }),
     open: (data) => { asked = null; trigger('open', { data }); },
     fail: (words) => say('error', words),
   });
@@ -64,16 +64,17 @@ function startCompareBoard(element, props, watch, trigger, server) {
   }
 
   // What is on the page is saved: lanes that were taken away are not, and names are as they read now.
-  function save(format) {
+  function standing() {
     const of = run();
     const shown = form.kind() === 'lanes' ? cards.list().filter((card) => of.lanes.includes(card.lane)) : of.cards;
     const lanes = shown.map((card) => of.lanes.indexOf(card.lane));
     const reference = referenceOf(of);
-    trigger('save', { format, lanes, names: shown.map((card) => card.name), reference: lanes.includes(reference) ? reference : lanes[0] });
+    return { lanes, names: shown.map((card) => card.name), reference: lanes.includes(reference) ? reference : lanes[0] };
   }
 
   function fork({ lane, index, id }) {
     const from = run();
+    if (from.live === false) return say('error', from.why);
     if (lane === 'prompt') return say('error', 'All lanes read one prompt: change it in the form above.');
     if (from.kind !== 'lanes') return say('error', 'A fork stands beside other lanes: choose Side by side and run there.');
     if (cards.list().length >= MOST_LANES) return say('error', 'A comparison has at most ' + MOST_LANES + ' lanes: remove one first.');
@@ -188,6 +189,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
     const late = message.run < order.run || (message.run === order.run && message.n <= order.n);
     if (late) return;
     order = { run: message.run, n: message.n };
+    loan.heard(text, message);
     for (const op of message.ops) operations[op.op](op);
   }
 
@@ -290,6 +292,31 @@ function startCompareBoard(element, props, watch, trigger, server) {
   });
 
   cards.replace(QUESTIONS[0].lanes.map(([name, params]) => ({ name, params })));
+  const loan = {
+    receive, standing, busy, heard() {}, forget() {},
+    now: run,
+    mode: () => chooser.value,
+    untouched: () => !live,
+    begin() {
+      runs[live.kind] = live = null;
+      mount();
+    },
+    mine() {
+      live.kept = () => loan.forget();
+      mountPrompt();
+    },
+    choose: (place) => (place.lane === 'prompt' ? inspector.open(place) : showStrip(place.lane, place.index)),
+    figures: () => figuresIn(root),
+    setup: (model) => setupOfRequest(form.read(), cards.list().indexOf(cards.reference()), model),
+    fill(setup) {
+      const { request, lanes, left } = requestOfSetup(setup);
+      form.set(request);
+      form.setKind(setup.kind);
+      if (setup.kind === 'lanes') cards.replace(lanes, setup.reference);
+      return left;
+    },
+  };
+  lend('comparison', loan);
   watch('value', () => receive(props.value));
   receive(props.value);
 }

@@ -38,8 +38,16 @@ function makeFigure(label, choose) {
   return {
     element,
     show(made) {
-      figure = made;
+      figure = element.made = made;
       draw();
     },
   };
+}
+
+// The figures that stand on a board: [{name (of a file), label, made (light and dark)}].
+function figuresIn(root) {
+  return [...root.querySelectorAll('.figure')].filter((each) => each.made && each.offsetParent).map((each) => {
+    const sweep = Boolean(each.closest('.sweep-card'));
+    return { name: sweep ? 'sweep' : 'divergence', label: sweep ? 'Heat map' : 'Divergence', made: each.made };
+  });
 }

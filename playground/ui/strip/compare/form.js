@@ -106,21 +106,26 @@ function startCompareForm(find, cards, on) {
       on.kind();
     },
     sameDice: () => find('#same-dice').checked,
-    // What an opened file was made of, as far as it says.
-    set({ prompt: text, system: before, mode, same_dice: same, exact, params, sweep }) {
+    // What an opened file, or a link, was made of, as far as it says.
+    set({ prompt: text, system: before, mode, same_dice: same, exact, params, sweep, seed, tokens, samples, thinking }) {
       touched = true;
       if (text != null) prompt.value = text;
       if (before != null) system.value = before;
       if (mode) check('compare-mode', mode);
       if (same != null) find('#same-dice').checked = same;
       if (exact != null) find('#exact').checked = exact;
+      if (seed != null) find('#compare-seed').value = seed;
+      if (tokens != null) find('#compare-tokens').value = tokens;
+      if (samples != null) find('#compare-samples').value = samples;
+      if (thinking != null) find('.thinking').checked = thinking;
       if (params) Object.assign(base, laneParams(params), { seed: '' });
       if (sweep && sweep.setting in SWEPT) {
         setting.value = sweep.setting;
         find('#sweep-from').value = sweep.values[0];
         find('#sweep-to').value = sweep.values[sweep.values.length - 1];
-        find('#sweep-steps').value = sweep.values.length;
+        find('#sweep-steps').value = sweep.steps || sweep.values.length;
       }
+      find('.system').open = Boolean(system.value);
       editor.say();
       tellMode();
       grow();

@@ -39,7 +39,12 @@ function tellStanding(run, reference, busy) {
 // What is said of a run as a whole: that it came from a file, that it cannot go on here, that 16 bit rounds.
 function tellNotice(place, run) {
   const parts = [];
-  if (run && run.recorded) parts.push(el('b', '', 'Opened from a file: a comparison of ', el('bdi', '', run.recorded.model), '. '));
+  if (run && run.kept) {
+    const forget = button('', 'Forget it');
+    forget.addEventListener('click', run.kept);
+    parts.push(el('b', '', 'Your last comparison, from this browser. '), forget, ' ');
+  }
+  if (run && run.recorded) parts.push(el('b', '', 'A saved comparison, recorded with ', el('bdi', '', run.recorded.model), '. '));
   if (run && run.live === false && run.why) parts.push(run.why + ' ');
   if (run && run.batch && /16/.test(run.batch.dtype) && !run.batch.exact) {
     parts.push(el('b', '', 'Written in one batch, in ' + run.batch.dtype + '. '),

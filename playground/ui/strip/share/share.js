@@ -1,20 +1,95 @@
-// Links, saved runs and files: what the server answers, and where it goes.
+// Links, saved runs and files: what the visitor asks for, what the server answers, and where it goes.
 
 // It sends save, file, open and replay (ui/share.py) and is told, in operations as a board is: `page` how this page
 // is served, `show` what a board is to show, `file` a download, `saved` an id, `opened` what is on the screen now,
 // `refused` a sentence.
 function startShare(element, props, watch, trigger) {
-  const panel = element.querySelector('.share');
-  const told = panel.querySelector('.told');
+  const arrived = element.querySelector('.arrived');
+  const press = document.querySelector('#share');
+  if (!press) { // the header may come after this
+    requestAnimationFrame(() => startShare(element, props, watch, trigger));
+    return;
+  }
+  let page = { address: '', days: null };
   let latest = { run: 0, n: 0 };
+  let aim = null; // the token that a link leads to
+  let shows = Promise.resolve(); // what is to be shown is shown in turn: a board may have to come first
 
+  const panel = startPanel(element.querySelector('.share'), press, {
+    page: () => page,
+    setup: readSetupOfPage,
+    front() {
+      const what = inFront();
+      const board = lent(what);
+      return { what, board, shown: board && (what === 'run' ? shownRun(board) : shownComparison(board)) };
+    },
+    save: () => ask('save', {}),
+    file: (format) => ask('file', { format }),
+    async open(file) {
+      aim = null;
+      try {
+        trigger('open', { data: await packedFile(file) });
+      } catch (error) {
+        panel.refused(error.message);
+      }
+    },
+  });
+
+  function ask(event, more) {
+    const what = inFront();
+    const shown = what === 'run' ? shownRun(lent(what)) : shownComparison(lent(what));
+    trigger(event, { ...shown.request, ...more });
+  }
+
+  // A line below the header, for what came with the address.
+  function say(words, failed = false) {
+    arrived.hidden = false;
+    arrived.dataset.state = failed ? 'failed' : '';
+    arrived.querySelector('span').textContent = words;
+  }
+
+  async function arrive() {
+    const link = location.hash;
+    try {
+      if (link.startsWith('#s=')) {
+        const left = await fillPage(await settingsIn(link));
+        say(['Settings from a link. Nothing has run.', ...left].join(' '));
+      } else if (link.startsWith('#r=')) {
+        const { id, place } = replayIn(link);
+        aim = place;
+        trigger('replay', { id });
+      }
+    } catch (error) {
+      say(error.message, true);
+    }
+  }
+
+  async function show({ what, ops }, { run, n }) {
+    openTab(what);
+    const board = await borrow(what);
+    board.receive(JSON.stringify({ run, n, ops }));
+    arrived.hidden = true;
+    if (aim) board.choose(aim);
+    aim = null;
+  }
+
+  async function opened({ what, setup }) {
+    const left = setup ? await fillPage(readSetup(setup)) : [];
+    if (what === 'settings') say(['Settings from a file. Nothing has run.', ...left].join(' '));
+    panel.close(false);
+  }
+
+  const later = (work) => (op, message) => {
+    shows = shows.then(() => work(op, message)).catch(() => refused('This cannot be shown here: the page may be of another version. Please load it anew.'));
+  };
+  const refused = (why) => (panel.isOpen() ? panel.refused(why) : say(why, true));
   const operations = {
-    page: (op) => { panel.dataset.address = op.address; },
-    show: ({ what, ops }, { run, n }) => window.tokenPlayground.show(what, JSON.stringify({ run, n, ops })),
-    file: (op) => { saveFile(op).catch(() => operations.refused({ why: 'The browser could not save the file.' })); },
-    saved: ({ id, days }) => { told.textContent = id + ' is kept for ' + days + ' days.'; },
-    opened: ({ why }) => { told.textContent = why || ''; },
-    refused: ({ why }) => { told.textContent = why; },
+    page: (op) => { page = op; },
+    show: later(show),
+    opened: later(opened),
+    file: (op) => saveFile(op).then(() => panel.tell(op.name + ' is in your downloads.'), () => panel.refused('The browser could not save the file.')),
+    saved: panel.saved,
+    refused: ({ why }) => refused(why),
   };
 
   function receive(text) {
@@ -25,6 +100,11 @@ function startShare(element, props, watch, trigger) {
     for (const op of message.ops) operations[op.op](op, message);
   }
 
+  arrived.querySelector('button').addEventListener('click', () => { arrived.hidden = true; });
+  borrow('run').then((board) => startLast('run', board, false));
+  borrow('comparison').then((board) => startLast('comparison', board, true));
+  window.addEventListener('hashchange', arrive);
   watch('value', () => receive(props.value));
   receive(props.value);
+  borrow('run').then(() => arrive());
 }
