@@ -30,10 +30,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
+def chromium_path() -> str | None:
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A browser. Without one the test is skipped, or fails if PLAYGROUND_REQUIRE_BROWSER=1 is set (in CI)."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    path = chromium_path()
     if path is None:
         if os.environ.get("PLAYGROUND_REQUIRE_BROWSER") == "1":
             pytest.fail("there is no Chromium: install it, or name it in CHROMIUM")
