@@ -260,41 +260,40 @@ def _unfinished(steps: Sequence[TokenStep]) -> Finished:
 
 @dataclass(frozen=True)
 class _Words:
-    """What steps tell of the vocabulary."""
+    """The tokens of an answer as a vocabulary, by their places: nothing but the steps is believed."""
 
-    bytes_by_id: dict[int, bytes]
+    steps: Sequence[TokenStep]
     control: frozenset[int]
 
-    def bytes_of(self, token_id: int) -> bytes:
-        return self.bytes_by_id[token_id]
+    def bytes_of(self, place: int) -> bytes:
+        return self.steps[place].bytes
 
-    def is_special(self, token_id: int) -> bool:
-        return token_id in self.control
+    def is_special(self, place: int) -> bool:
+        return self.steps[place].token_id in self.control
 
 
 def _texts(
     steps: Sequence[TokenStep], last: _Piece, reason: FinishReason
 ) -> tuple[list[str], tuple[tuple[int, int], ...]]:
     """What each step releases, and the bytes that the end cut, as the engine has them (engine/lane.py)."""
-    words = cast(Any, _Words({step.token_id: step.bytes for step in steps}, last.control))
-    texts, matched = _released(steps, words, last.params.stop, reason)
-    ids = [step.token_id for step in steps]
+    words, places = cast(Any, _Words(steps, last.control)), range(len(steps))
+    texts, matched = _released(places, words, last.params.stop, reason)
     if reason == "stop_string" and matched is not None:
-        return texts, trims(words, ids, matched)
+        return texts, trims(words, places, matched)
     if matched is not None:  # given tokens may hold a stop string that ended nothing
-        texts, _ = _released(steps, words, (), reason)
-    return texts, ((len(ids) - 1, len(steps[-1].bytes)),) if reason == "end_token" else ()
+        texts, _ = _released(places, words, (), reason)
+    return texts, ((places[-1], len(steps[-1].bytes)),) if reason == "end_token" else ()
 
 
 def _released(
-    steps: Sequence[TokenStep], words: Any, stops: Sequence[str], reason: FinishReason
+    places: Sequence[int], words: Any, stops: Sequence[str], reason: FinishReason
 ) -> tuple[list[str], int | None]:
     """What each step releases, and the code point where a stop string begins, if one does."""
     stream, held = TextStream(words), StopFilter(stops)
     texts = []
-    for place, step in enumerate(steps, 1):
-        ends = place == len(steps)
-        text = "" if ends and reason == "end_token" else held.push(stream.push(step.token_id))
+    for place in places:
+        ends = place == places[-1]
+        text = "" if ends and reason == "end_token" else held.push(stream.push(place))
         if ends and held.match is None:
             text += held.flush() + stream.flush()
         texts.append(text)

@@ -297,10 +297,15 @@ def test_a_bad_file_is_refused_in_one_sentence(server: Server, data: Any, words:
 
 
 def test_hostile_texts_of_a_file_are_shown_as_they_are(server: Server) -> None:
-    trace = hostile_trace()
-    show, opened = asked(server, reopen, new_page(), packed(trace.to_json()))
+    trace, page = hostile_trace(), new_page()
+    show, opened = asked(server, reopen, page, packed(trace.to_json()))
     assert [row["k"] for op in named(show["ops"], "tokens") for row in op["steps"]] == list(trace.answer_ids)
     assert opened["live"] is False
+    pointed = {"what": "run", "model": trace.model.sha256[:16], "prompt_ids": list(trace.prompt.ids)}
+    made = trace_of(server, page, {**pointed, "ids": list(trace.answer_ids)})  # and can be handed on
+    assert [(step.bytes, step.candidates) for step in made.steps] == [
+        (step.bytes, step.candidates) for step in trace.steps
+    ]
 
 
 @pytest.mark.parametrize("id", [None, "", "../../etc/passwd", "0" * 31, "g" * 32, "0" * 32, 5, {}])
