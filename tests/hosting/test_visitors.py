@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,17 @@ class Guest:
     def all_heard(self) -> bytes:
         return b"".join(self.heard)
 
+    def share(self) -> str:
+        """Save the run that is shown; its link."""
+        self.page.click("#share")
+        self.page.click("#share-panel .run-link .save")
+        link = self.page.locator("#share-panel .run-link .link input")
+        link.wait_for()
+        self.page.wait_for_function(
+            "document.querySelector('#share-panel .run-link .link input').value.includes('#r=')"
+        )
+        return link.input_value()
+
     def prompt(self) -> str:
         """The prompt as the model read it, from the chips."""
         return "".join(self.page.locator(".prompt-strip .token").all_text_contents())
@@ -97,3 +109,36 @@ def test_b42_two_visitors_see_their_own_alone(browsers: list[Any], url: str) -> 
         assert guest.word.encode() in guest.all_heard()
         guest.context.close()
         assert guest.visit.trouble == []
+
+
+def test_b42_a_link_opens_its_run_and_a_third_visitor_sees_neither(browsers: list[Any], url: str) -> None:
+    one = Guest(browsers[0], url, "Xylophone", "Yesterday")
+    two = Guest(browsers[1], url, "Yesterday", "Xylophone")
+    one.ask(1, 6)
+    two.ask(1, 9)
+    one.see(1, 6)
+    two.see(1, 9)
+    links = [guest.share() for guest in (one, two)]
+    for guest in (one, two):
+        guest.page.reload()
+        guest.page.wait_for_selector("#model[data-state=ready]")
+        guest.page.wait_for_selector(".lane[data-finished]")
+        guest.see_nothing_else()
+
+    third = Guest(browsers[1], url, "Zeppelin", "Xylophone")
+    third.page.wait_for_selector(".lane[data-finished]")
+    third.see_nothing_else()
+    third.other = "Yesterday"
+    third.see_nothing_else()
+    third.page.goto(links[0])
+    third.page.wait_for_function(
+        "document.querySelector('.prompt-strip')?.textContent.includes('Xylophone1')"
+    )
+    assert third.visit.count() == 6
+    third.see_nothing_else()
+
+    ids = [re.search(r"#r=([0-9a-f]{32})", link)[1] for link in links]
+    differing = sum(a != b for a, b in zip(*ids, strict=True))
+    assert differing > 20  # of 32: one tells nothing about the next
+    for guest in (one, two, third):
+        guest.context.close()
