@@ -64,7 +64,7 @@ def test_the_inspector_tells_why(visit: Open) -> None:
     assert page.chip(6).get_attribute("aria-selected") == "true"
     page.chip(8, lane="prompt").click()
     assert "Prompt token 9 of" in page.text("#inspector")
-    assert page.page.locator("[aria-selected=true]").count() == 1
+    assert page.page.locator(".token[aria-selected=true]").count() == 1
 
 
 def test_settings_reach_the_run(visit: Open) -> None:
