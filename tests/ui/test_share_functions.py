@@ -152,7 +152,7 @@ def test_links_of_saved_runs() -> None:
 def test_links_begin_where_the_server_is_known() -> None:
     base = "linkBase(address, location)"
     here = "http://127.0.0.1:7860/play/?__theme=dark#s=q1YqU7IyrAUA"
-    assert evaluate(base, address="", location=here) == "http://127.0.0.1:7860/play/?__theme=dark"
+    assert evaluate(base, address="", location=here) == "http://127.0.0.1:7860/play/"
     assert evaluate(base, address="https://a.example/x", location=here) == "https://a.example/x"
 
 
@@ -276,6 +276,6 @@ def test_lanes_stand_below_each_other_under_their_names() -> None:
 def test_a_picture_shows_bytes_where_characters_are_not_whole() -> None:
     steps = [{"id": 1, "hex": "f09f"}, {"id": 2, "hex": "918b"}, {"id": 3, "hex": "0a"}, {"id": 4, "hex": ""}]
     shown = evaluate("pictureTokens(steps, () => 0)", steps=steps)
-    assert [each["text"] for each in shown] == ["F0 9F", "91 8B", "⏎", "id 4"]
+    assert [each["text"] for each in shown] == ["F0 9F", "91 8B 👋", "⏎", "id 4"]
     assert [each["mono"] for each in shown] == [True, True, False, False]
     assert [each["breaks"] for each in shown] == [False, False, True, False]

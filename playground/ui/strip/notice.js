@@ -21,5 +21,5 @@ function recordedWords({ recorded: { model, seed }, live, frozen }) {
   const name = el('bdi', '', model);
   if (live === undefined) return [el('b', '', 'Recorded run of ', name, ', seed ' + seed + '.'), ' Every token can be opened. Generate puts a live run in its place.'];
   if (live) return [el('b', '', 'Recorded with ', name, ', seed ' + seed + '.'), ' The same model runs here: go on live from any token.'];
-  return [el('b', '', 'Recorded with ', name, ', read-only.'), ' ' + frozen];
+  return [el('b', '', frozen)];
 }

@@ -5,7 +5,8 @@ const isDark = () => document.body.classList.contains('dark');
 // The figure on a ground of its own: on the page it is transparent.
 function groundedFigure({ data, layout }) {
   const ground = themeColours().of('surface');
-  return { data, layout: { ...layout, paper_bgcolor: ground, plot_bgcolor: ground, autosize: false, width: 960, height: layout.height || 320 } };
+  const margin = Object.fromEntries(['l', 'r', 't', 'b'].map((side) => [side, (layout.margin?.[side] ?? 40) + 16]));
+  return { data, layout: { ...layout, paper_bgcolor: ground, plot_bgcolor: ground, autosize: false, width: 960, height: layout.height || 320, margin } };
 }
 
 async function figurePicture(figure) {

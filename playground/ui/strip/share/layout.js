@@ -61,7 +61,8 @@ function pictureTokens(steps, strengthOf) {
   return piecesOf(steps).map((piece, index) => {
     const step = steps[index];
     const mono = piece.part !== undefined || piece.broken === true;
-    const text = mono ? spacedHex(step.hex) : flowing(piece.text) || 'id ' + step.id;
+    const whole = piece.part !== undefined && piece.part === piece.parts ? ' ' + flowing(piece.text) : '';
+    const text = mono ? spacedHex(step.hex) + whole : flowing(piece.text) || 'id ' + step.id;
     return { text, strength: strengthOf(step), special: Boolean(step.special), mono, breaks: !mono && piece.text.endsWith('\n') };
   });
 }

@@ -71,7 +71,7 @@ function replayIn(link) {
   return { id, place: lane === undefined ? null : { lane: lane === 'prompt' ? lane : Number(lane), index: Number(index) } };
 }
 
-// Where links of this page begin: where its server is known under another address, there.
+// Where links of this page begin: where its server is known under another address, there. A query is this visitor's own.
 function linkBase(address, location) {
-  return (address || location).replace(/#.*$/s, '');
+  return (address || location).replace(/[?#].*$/s, '');
 }
