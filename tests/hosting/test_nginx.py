@@ -47,8 +47,10 @@ def test_first_paint_and_a_run_that_streams(visit: Visit) -> None:
     assert "Recorded run" in visit.text(".notice")
     visit.type("prompt", "endless")
     visit.set("max-tokens", 400)
+    visit.page.wait_for_selector(".lane[data-finished]")  # the recorded run is whole
+    visit.page.evaluate("document.querySelector('.lane').dataset.old = 'yes'")
     visit.generate()
-    new = ".lane:not([data-finished])"  # the recorded run is over
+    new = ".lane:not([data-old], [data-finished])"
     visit.page.wait_for_selector(f"{new} .token[data-index='5']")  # nothing is held back on the way
     visit.page.click("#stop")
     visit.page.wait_for_selector(".lane[data-finished=stopped]")
