@@ -26,10 +26,18 @@ function startDrawer(root, drawer, board) {
     drawer.querySelectorAll('[id]:not([id^="compare-"])').forEach((part) => { part.id = 'compare-' + part.id; });
   }
 
+  // Share and the switch of themes stay in reach, as long as the header is on the screen.
+  function stayBelow() {
+    if (drawer.hidden) return;
+    const header = document.querySelector('#header');
+    drawer.style.setProperty('--below', Math.max(0, header ? header.getBoundingClientRect().bottom : 0) + 'px');
+  }
+
   function open(place) {
     const run = board.run();
     markChip(run, place);
     drawer.hidden = false;
+    stayBelow();
     root.classList.add('inspecting');
     still = true;
     hidePopover();
@@ -57,6 +65,7 @@ function startDrawer(root, drawer, board) {
       open(placeOf(chip));
     },
   });
+  window.addEventListener('scroll', stayBelow, { passive: true });
   // Chips move when the drawer opens: the one that comes to lie under a resting pointer was not meant.
   document.addEventListener('pointermove', () => { still = false; }, { passive: true });
   root.addEventListener('pointerover', (event) => { if (still) event.stopPropagation(); }, true);
