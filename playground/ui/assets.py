@@ -85,7 +85,7 @@ VIEWS = (
     "share/panel",
     "share/share",
 )
-STARTERS = ("startBoard", "startCompareBoard", "startHeader", "startShare", "owner")
+STARTERS = ("startBoard", "startCompareBoard", "startHeader", "startShare", "owner", "press")
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
     "compare/compare", "compare/results", "share/share",

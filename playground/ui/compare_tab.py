@@ -13,7 +13,7 @@ from playground.ui.look import looker
 from playground.ui.partings import divergence_teller, parting_teller
 from playground.ui.parts import CompareBoard
 from playground.ui.run import Server
-from playground.ui.stream import Outbox, messages
+from playground.ui.stream import Outbox, messages, press_of
 from playground.ui.visitors import Visitor
 
 # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
@@ -36,18 +36,19 @@ def compare_tab(server: Server, bench: gr.State) -> None:
     def listener(work: Work, **turn: bool) -> Callable[..., AsyncGenerator[str]]:
         async def listen(own: Bench, asked: gr.EventData, request: gr.Request) -> AsyncGenerator[str]:
             by = server.visitor(asked._data, request)
-            async with own.turn(**turn) as wanted:
+            press = press_of(asked._data)
+            async with own.turn(press, **turn) as wanted:
                 if not wanted:
                     return
-                answers = messages(own, lambda outbox: work(server, outbox, own, asked._data, by))
+                answers = messages(own, lambda outbox: work(server, outbox, own, asked._data, by), press)
                 async with aclosing(answers) as sent:
                     async for message in sent:
                         yield message
 
         return listen
 
-    async def halt(own: Bench) -> None:
-        own.halt()
+    async def halt(own: Bench, asked: gr.EventData) -> None:
+        own.halt(press_of(asked._data))
 
     for event, answer in (
         (board.run, listener(compare, instead=True)),

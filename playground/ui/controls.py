@@ -119,6 +119,7 @@ def make_controls(most_new_tokens: int) -> dict[str, Any]:
         )  # fmt: skip
         made["history"] = gr.Textbox(visible=False)  # filled by strip/turns.js when Generate is pressed
         made["owner"] = gr.Textbox(visible=False)  # filled likewise, by share/owner.js
+        made["press"] = gr.Number(visible=False, precision=0)
     with gr.Column(elem_classes="card", elem_id="sampling", min_width=0):
         made["preset"] = gr.Radio(
             list(PRESETS), value=DEFAULT, label="Preset", show_label=False,

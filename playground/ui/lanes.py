@@ -33,21 +33,25 @@ class Bench(Session):
         self._turns = asyncio.Lock()
         self._wishes = 0
 
-    def halt(self) -> None:
-        """End the run with all that it has; what waits to begin never does. Harmless otherwise."""
+    def halt(self, press: int = 0) -> None:
+        """End the run with all that it has; what waits to begin, or is on its way, never does."""
         self._wishes += 1
+        self._ended = max(self._ended, press)
         (self.stopper or self.stop)()
 
     @asynccontextmanager
-    async def turn(self, *, instead: bool = False, after: bool = False) -> AsyncIterator[bool]:
+    async def turn(
+        self, press: int = 0, *, instead: bool = False, after: bool = False
+    ) -> AsyncIterator[bool]:
         """Wait until what goes is over, so that one thing at a time is told to the page.
 
         It is ended at once with `instead`, with all that it has with `after`, and otherwise waited for.
         Gives False to those whose place a newer wish took in the meantime.
         """
-        if instead or after:
+        late = self.overtaken(press)
+        if (instead or after) and not late:
             self.halt()
-        if instead:
+        if instead and not late:
             self.stop()
         wish = self._wishes
         async with self._turns:

@@ -30,7 +30,7 @@ class _Part(gr.HTML):
 
     `template`: its HTML under strip/. `starter`: the function of the library that fills it. `events`: what it
     may trigger in Python; Gradio knows an event by its name in quotes in the script. With each event and each
-    question to a server function goes whose it is (strip/share/owner.js).
+    question to a server function goes whose it is, and its number on this page (strip/share/owner.js).
     """
 
     def __init__(self, template: str, starter: str, events: Sequence[str], **kwargs: Any) -> None:
@@ -40,7 +40,8 @@ class _Part(gr.HTML):
         start = f"window.tokenPlaygroundParts.{starter}"
         super().__init__(
             html_template=assets.template(template),
-            js_on_load="const own = (data) => ({ ...data, owner: window.tokenPlaygroundParts.owner });\n"
+            js_on_load="const own = (data) => ({ ...data, owner: window.tokenPlaygroundParts.owner, "
+            "press: window.tokenPlaygroundParts.press() });\n"
             f"const send = {{ {send} }};\nconst ask = {{ {ask} }};\n"
             f"{start}(element, props, watch, (event, data) => send[event](data), ask);",
             apply_default_css=False,

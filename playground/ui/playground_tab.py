@@ -15,15 +15,17 @@ from playground.ui.look import looker
 from playground.ui.parts import Board
 from playground.ui.presets import PRESETS
 from playground.ui.run import Server, generate, go_on
-from playground.ui.stream import Outbox, Session, messages
+from playground.ui.stream import Outbox, Session, messages, press_of
 
 FREE = {"concurrency_limit": None, "api_visibility": "private", "show_progress": "hidden"}
 # The conversation is kept by the page (strip/turns.js), not by the server; so is its owner (share/owner.js).
 FROM_THE_PAGE = f"""(...values) => {{
-    values[{FIELDS.index("history") + 2}] = window.tokenPlayground.history();
+    values[{FIELDS.index("history") + 3}] = window.tokenPlayground.history();
     values[1] = window.tokenPlaygroundParts.owner;
+    values[2] = window.tokenPlaygroundParts.press();
     return values;
 }}"""
+PRESSED = "(session) => [session, window.tokenPlaygroundParts.press()]"
 CHOOSE_EXAMPLE = f"(name) => window.tokenPlayground.example(({json.dumps(as_json())})[name])"
 
 
@@ -41,7 +43,7 @@ def playground_tab(server: Server, first: str | None, session: gr.State) -> None
 
 def _wire(server: Server, board: Board, controls: dict[str, Any], session: gr.State) -> None:
     async def start(
-        own: Session, owner: str | None, request: gr.Request, *values: Any
+        own: Session, owner: str | None, press: int | None, request: gr.Request, *values: Any
     ) -> AsyncGenerator[str]:
         by = server.visitor(owner, request)
 
@@ -50,12 +52,17 @@ def _wire(server: Server, board: Board, controls: dict[str, Any], session: gr.St
                 server, outbox, lambda: form_of(values), transport=own.transport, by=by, recent=own.recent
             )
 
-        async with aclosing(messages(own, work)) as made:
+        async with aclosing(messages(own, work, press or 0)) as made:
             async for message in made:
                 yield message
 
     async def go(
-        own: Session, owner: str | None, asked: gr.EventData, request: gr.Request, *values: Any
+        own: Session,
+        owner: str | None,
+        press: int | None,
+        asked: gr.EventData,
+        request: gr.Request,
+        *values: Any,
     ) -> AsyncGenerator[str]:
         by = server.visitor(owner, request)
 
@@ -65,26 +72,28 @@ def _wire(server: Server, board: Board, controls: dict[str, Any], session: gr.St
                 own.recent,
             )  # fmt: skip
 
-        async with aclosing(messages(own, work)) as made:
+        async with aclosing(messages(own, work, press or 0)) as made:
             async for message in made:
                 yield message
 
-    async def stop(own: Session) -> None:
-        own.stop()
+    async def stop(own: Session, press: int | None) -> None:
+        own.stop(press or 0)
 
-    async def hold(own: Session) -> None:
-        own.pause()
+    async def hold(own: Session, asked: gr.EventData) -> None:
+        own.pause(press_of(asked._data))
 
     async def pace(own: Session, tokens_a_second: float | None) -> None:
         own.transport.pace = float(tokens_a_second or 0)
 
-    sent = [session, controls["owner"], *(controls[name] for name in FIELDS)]
+    sent = [session, controls["owner"], controls["press"], *(controls[name] for name in FIELDS)]
     # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
     controls["generate"].click(start, sent, board, trigger_mode="multiple", js=FROM_THE_PAGE, **FREE)
     board.go(go, sent, board, trigger_mode="multiple", js=FROM_THE_PAGE, **FREE)
     board.hold(hold, [session], None, trigger_mode="multiple", **FREE)
     controls["pace"].input(pace, [session, controls["pace"]], None, trigger_mode="always_last", **FREE)
-    controls["stop"].click(stop, [session], None, trigger_mode="multiple", **FREE)
+    controls["stop"].click(
+        stop, [session, controls["press"]], None, trigger_mode="multiple", js=PRESSED, **FREE
+    )
 
     names = [each.name for each in FILTERS]
     sliders = [controls[name] for name in names]

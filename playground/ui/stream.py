@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from playground.trace import Event, Finished, TokenStep
 from playground.ui.host import EventStream
@@ -121,53 +122,78 @@ class Session:
     def __init__(self) -> None:
         self._number = 0
         self._task: asyncio.Task[None] | None = None
+        self._begun = self._ended = 0  # the latest press that began a run, and the latest that ended one
         self.transport = Transport()
         self.recent = Recent()
 
-    def begin(self, task: asyncio.Task[None]) -> int:
-        """A run begins and the one before ends. Returns its number: larger than any before in this tab,
-        also when the server was started anew in between."""
+    @property
+    def idle(self) -> bool:
+        """Whether no run is going."""
+        return self._task is None or self._task.done()
+
+    def overtaken(self, press: int) -> bool:
+        """Whether a later press of this page, to stop or to begin anew, has arrived before this one."""
+        return 0 < press < max(self._begun, self._ended)
+
+    def begin(self, task: asyncio.Task[None], press: int = 0) -> int:
+        """A run begins and the one before ends. Returns its number, see `number`."""
         self.stop()
         self._task = task
+        self._begun = max(self._begun, press)
         self.transport.pausing = False
+        return self.number()
+
+    def number(self) -> int:
+        """A number for what is told to the page next: larger than any before in this tab, also when the
+        server was started anew in between."""
         self._number = max(self._number + 1, int(time.time() * 1000))
         return self._number
 
-    def pause(self) -> None:
+    def pause(self, press: int = 0) -> None:
         """End the run too, but as one that waits for its visitor."""
         self.transport.pausing = True
-        self.stop()
+        self.stop(press)
 
-    def stop(self) -> None:
-        """End the run, if one is going. Harmless otherwise."""
+    def stop(self, press: int = 0) -> None:
+        """End the run, if one is going, and those that were asked for before but are still on their way."""
+        self._ended = max(self._ended, press)
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
 
-async def messages(session: Session, work: Callable[[Outbox], Awaitable[None]]) -> AsyncGenerator[str]:
+def press_of(asked: Any) -> int:
+    """The number of the press that the page sent with an order; 0 if it sent none."""
+    press = asked.get("press") if isinstance(asked, dict) else None
+    return press if type(press) is int and press > 0 else 0
+
+
+async def messages(
+    session: Session, work: Callable[[Outbox], Awaitable[None]], press: int = 0
+) -> AsyncGenerator[str]:
     """Run `work` and yield what it posts, as the JSON messages that the board reads.
 
-    Each message has the run's number, so that late ones of an older run are dropped, and its own, since
-    Gradio sends the last one twice.
+    Work that a later press of the page has overtaken is not begun. Each message has the run's number, so that
+    late ones of an older run are dropped, and its own, since Gradio sends the last one twice.
     """
+    stopped: Op = {"op": "status", "state": "idle", "text": "Stopped."}
+    if session.overtaken(press):
+        if session.idle:
+            yield compact({"run": session.number(), "n": 1, "ops": [stopped]})
+        return
     outbox = Outbox()
-
-    async def run() -> None:
-        try:
-            await work(outbox)
-        finally:
-            outbox.close()
-
-    task = asyncio.ensure_future(run())
-    run_number = session.begin(task)
+    task = asyncio.ensure_future(work(outbox))
+    task.add_done_callback(lambda _: outbox.close())  # also where it was cancelled before it began
+    run_number = session.begin(task, press)
     count = 0
     try:
         while ops := await outbox.collect():
             count += 1
             yield compact({"run": run_number, "n": count, "ops": ops})
             await asyncio.sleep(INTERVAL)
-        if task.done() and not task.cancelled():
+        if not task.cancelled():
             task.result()  # a mistake of ours is raised, not lost
+        elif not count:
+            yield compact({"run": run_number, "n": 1, "ops": [stopped]})
     finally:
         task.cancel()
