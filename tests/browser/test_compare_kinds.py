@@ -191,7 +191,7 @@ def test_another_models_comparison_can_be_read_only(compare: Compare, tmp_path: 
     saved.write_text(json.dumps(plain))
     compare.page.set_input_files("#compare .files input", saved)
     notice = compare.page.locator(".compare .notice")
-    notice.filter(has_text=f"a comparison of Other {MODEL_NAME}").wait_for()
+    notice.filter(has_text=f"recorded with Other {MODEL_NAME}").wait_for()
     assert "not gone on with" in notice.inner_text()
     assert "In 16 bit a lane need not equal the same lane alone" in notice.inner_text()
     compare.over()

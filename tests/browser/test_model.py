@@ -12,6 +12,7 @@ import torch
 
 from playground.engine.local import LocalEngine
 from playground.engine.models import Loaded
+from playground.settings import Settings
 from playground.trace import SamplingParams
 from tests.browser.conftest import ROOT, Running, Visit, start
 
@@ -127,7 +128,7 @@ def test_the_page_is_there_before_the_model(bundled: Loaded) -> None:
     early: list[Any] = []
     for running in start(*command, ready=lambda health: early.append(health) or True):
         assert early[0]["ready"] is False
-        assert running.until("/health", lambda health: health["ready"])["free"] == 8
+        assert running.until("/health", lambda health: health["ready"])["free"] == Settings().max_lanes
 
 
 def test_a_fork_on_the_page_is_the_engines_own(visit: Open, app: Running, bundled: Loaded) -> None:

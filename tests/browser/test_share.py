@@ -194,6 +194,24 @@ def test_b40_what_is_too_long_for_a_link_is_offered_as_a_file(visit: Opener, tmp
     assert other.page.input_value("#prompt textarea") == prompt
 
 
+def test_a_chat_goes_on_in_the_page_of_whoever_has_its_link(visit: Opener) -> None:
+    one = visit()
+    one.run()
+    one.page.fill(".reply textarea", "And of Spain?")
+    one.page.keyboard.press("Enter")
+    one.page.wait_for_selector(".turn:nth-child(2)")
+    one.page.wait_for_selector("#board .lane[data-finished]")
+    made = one.text("#board .prompt-strip")
+    link = Share(one).settings_link()
+    setup = Setup.from_fragment(link[link.index("#") :])
+    assert [message.role for message in setup.messages] == ["user", "assistant"]
+    two = follow(visit, link)
+    two.page.locator(".talk .turns", has_text="2 earlier messages, from a link or a file.").wait_for()
+    assert two.page.input_value("#prompt textarea") == "And of Spain?"
+    two.run()
+    assert two.text("#board .prompt-strip") == made
+
+
 @pytest.mark.parametrize("link", ["#s=AAAA", "#s=", "#s=" + "A" * 9000, "#r=1234", "#r=" + "0" * 32])
 def test_b40_a_hostile_link_is_refused_in_one_sentence(visit: Opener, server: Running, link: str) -> None:
     page = follow(visit, server.url + "/" + link)

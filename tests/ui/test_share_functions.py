@@ -129,10 +129,11 @@ def test_b40_a_bomb_is_refused_before_it_goes_off() -> None:
 
 
 def test_what_is_too_long_makes_no_link() -> None:
-    plain = {"v": 1, "prompt": "".join(f"{n * 7919 % 1_000_003:x} " for n in range(3000))}
+    prompt = "".join(f"{n * 7919 % 1_000_003:x} " for n in range(3000))
+    plain = {"v": 1, "prompt": prompt}
     few = {"v": 1, "prompt": "a" * LARGEST_LINK}
     assert made("settingsLink(readSetup(value))", [plain, few]) == [None, None]
-    [link] = made("settingsLink(readSetup(value))", [{"v": 1, "prompt": plain["prompt"][:4000]}])
+    [link] = made("settingsLink(readSetup(value))", [{"v": 1, "prompt": prompt[:4000]}])
     assert len(link) <= LONGEST_LINK
 
 
@@ -190,7 +191,7 @@ def test_what_the_form_cannot_hold_is_said() -> None:
     assert all(said.endswith(".") for said in back["left"])
 
 
-REQUEST = {
+REQUEST: dict[str, Any] = {
     "kind": "lanes", "mode": "chat", "system": "", "prompt": "hi", "same_dice": False, "exact": True,
     "seed": "7", "max_tokens": 60, "thinking": False,
     "lanes": [{"name": "calm", "params": {"temperature": 0}},

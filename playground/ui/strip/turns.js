@@ -30,12 +30,11 @@ function startTurns(find, show, shownRun, letGo) {
     turns = [];
     before = messages;
     if (shownRun()) draw(shownRun());
+    else drawTalk(null);
   }
 
   function forget() {
-    turns = [];
-    before = [];
-    if (shownRun()) draw(shownRun());
+    resume([]);
   }
 
   // An example begins anew. What it shows is said below the examples.
@@ -74,17 +73,22 @@ function startTurns(find, show, shownRun, letGo) {
     setTimeout(() => document.querySelector('#generate').click());
   }
 
-  function draw(run) {
+  // The chat's own card; `run` is null before the first one.
+  function drawTalk(run) {
     const going = before.length > 0;
     document.documentElement.dataset.talk = going ? 'going' : '';
     const system = document.querySelector('#system textarea');
     if (system) system.readOnly = going;
-    const latest = turns[turns.length - 1];
-    showNotice(find('.notice'), run, turns, { back: () => choose(latest), forget: letGo });
     find('.talk').hidden = !going;
     const rows = turns.map((turn) => turnRow(turn, turn === run, () => choose(turn)));
     const earlier = before.length + ' earlier message' + (before.length === 1 ? '' : 's') + ', from a link or a file. Your next prompt goes on from there.';
     find('.turns').replaceChildren(...(rows.length ? rows : [el('p', 'leaves', earlier)]));
+  }
+
+  function draw(run) {
+    drawTalk(run);
+    const latest = turns[turns.length - 1];
+    showNotice(find('.notice'), run, turns, { back: () => choose(latest), forget: letGo });
     const shown = turns.indexOf(run) + 1;
     find('.reply').hidden = !shown || !run.lanes[0].end || !thoughtOf(run).finished;
     box.placeholder = run === latest ? 'Reply to this answer' : 'Reply to turn ' + shown;
