@@ -11,6 +11,9 @@ import pytest
 import torch
 
 from playground.engine.models import Loaded, LoadError, load_model
+from tests.chromium import chromium
+
+__all__ = ["chromium"]  # here, so that there is one browser for all: Playwright starts once in a session
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,8 @@ DRAWN = "document.querySelectorAll('#compare .lane .token').length"
 def compare(report: Callable[..., None]) -> None:
     from playwright.sync_api import sync_playwright
 
-    from tests.browser.conftest import FLAGS, start
+    from tests.browser.conftest import start
+    from tests.chromium import FLAGS
 
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     serving = contextmanager(start)

@@ -46,7 +46,8 @@ MOVE = """async ([from, step, moves]) => {
 
 
 def moments(report: Callable[..., None], playwright: Any, path: str | None) -> None:
-    from tests.browser.conftest import FLAGS, start
+    from tests.browser.conftest import start
+    from tests.chromium import FLAGS
 
     command = ("-m", "tests.browser.serve", "PORT", "0.005", "Fake-12M", "recorded")
     servers = start(*command, ready=lambda health: health["ready"])

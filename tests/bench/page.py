@@ -49,7 +49,8 @@ WATCH = """() => {
 def page(report: Callable[..., None]) -> None:
     from playwright.sync_api import sync_playwright
 
-    from tests.browser.conftest import FLAGS, start
+    from tests.browser.conftest import start
+    from tests.chromium import FLAGS
 
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     servers = start("-m", "tests.bench.serve", "PORT", str(PACE), ready=lambda health: health["ready"])

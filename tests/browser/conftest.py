@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,10 +16,6 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 MODEL_NAME = "</script><script>alert(1)</script>${alert(1)}`{{7*7}}"  # as hostile as a name can be
 
 
@@ -28,26 +23,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-
-
-def chromium_path() -> str | None:
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """A browser. Without one the test is skipped, or fails if PLAYGROUND_REQUIRE_BROWSER=1 is set (in CI)."""
-    path = chromium_path()
-    if path is None:
-        if os.environ.get("PLAYGROUND_REQUIRE_BROWSER") == "1":
-            pytest.fail("there is no Chromium: install it, or name it in CHROMIUM")
-        pytest.skip("there is no Chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 class Running:

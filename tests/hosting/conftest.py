@@ -1,4 +1,4 @@
-"""Chromium, as for the tests of the page, and a server behind nginx with the lines of README.md."""
+"""A server behind nginx with the lines of README.md."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import chromium
 from tests.hosting.programs import ROOT, free_port, healthy, program, python
-
-__all__ = ["chromium"]
 
 CONFIG = """
 daemon off;

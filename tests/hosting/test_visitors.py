@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import FLAGS, Visit, chromium_path
+from tests.browser.conftest import Visit
+from tests.chromium import FLAGS, chromium_path
 from tests.hosting.programs import free_port, healthy, program, python
 
 pytestmark = pytest.mark.browser

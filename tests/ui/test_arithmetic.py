@@ -198,7 +198,7 @@ def test_cutoffs_are_said_in_their_own_terms(stage: dict[str, Any], words: str) 
 
 
 STEP = {"id": 1, "text": "␣the"}
-MOVED = {"id": 2, "text": "␣a", "forward": 0, "draw": {"method": "sampled", "u": 0.455}}
+MOVED = {"id": 2, "text": "␣a", "forward": 0, "draw": {"method": "sampled", "u": 0.455}, "stages": []}
 PARAMS = {"typical_p": 1, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
 
 
