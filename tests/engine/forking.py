@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 _context = multiprocessing.get_context("fork")
+_one_at_a_time = threading.Lock()  # filelock, which the hub's library brings, refuses two forks at once
 
 
 def forking(task: Callable[..., Iterator[Any]], started: Callable[[int], None] = lambda pid: None) -> Any:
@@ -36,7 +38,8 @@ def forking(task: Callable[..., Iterator[Any]], started: Callable[[int], None] =
                 theirs.send(("failed", str(error)))
 
         process = _context.Process(target=work, daemon=True)
-        process.start()
+        with _one_at_a_time:
+            process.start()
         theirs.close()
         started(process.pid)
         try:
