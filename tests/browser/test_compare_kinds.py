@@ -65,12 +65,16 @@ def test_samples_are_drawn_as_a_tree_of_where_they_part(compare: Compare) -> Non
     rows = compare.page.locator(".branch")
     told = rows.evaluate_all("(all) => all.map((row) => row.dataset.samples.split(' ').length)")
     assert sorted(told) == sorted([6, *firsts])
-    shares = [text.split("%")[0] for text in rows.locator(".share b").all_inner_texts()]
+    shares = [text.split("%")[0] for text in rows.locator(".portion b").all_inner_texts()]
     assert [round(float(share)) for share in shares] == [round(100 * number / 6) for number in told]
     held = sum(
         math.prod(step.final_prob for step in answer)
         for answer in dict(zip(ids, answers, strict=True)).values()
     )
+    for row in rows.all():  # each figure stands in its own row
+        around, own = row.bounding_box(), row.locator(".portion").bounding_box()
+        assert around["y"] <= own["y"]
+        assert own["y"] + own["height"] <= around["y"] + around["height"] + 1
     said = compare.page.locator(".tree-card .said").inner_text()
     assert f"6 samples, {len(set(ids))} different answers." in said
     assert ("<0.01%" if held < 1e-4 else f"{100 * held:.{2 if held < 0.01 else 1}f}%") in said

@@ -84,7 +84,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
     const known = own.steps[index].id === id ? index + 1 : index;
     const name = own.card.name + ', token ' + (index + 1);
     const prompt = from.prompt.map((token) => token.id);
-    return trigger('fork', { model: from.model, prompt_ids: prompt, forced, known, from: lane, params: own.params, name: name.slice(-60) });
+    return trigger('fork', { model: from.model, prompt_ids: prompt, forced, known, from: lane, params: own.params, name: [...name].slice(-60).join('') });
   }
 
   // Operations

@@ -7,7 +7,7 @@ function makeSampleTree(tree, choose) {
   for (const { branch, depth, at } of rows) {
     const text = el('span', 'text', flowing(branch.text) || (depth ? '' : 'they part at the first token'));
     text.dir = 'auto';
-    const share = el('span', 'share', el('b', '', percent(branch.share)), ' ' + count(branch.samples.length) + ' of ' + count(tree.samples));
+    const share = el('span', 'portion', el('b', '', percent(branch.share)), ' ' + count(branch.samples.length) + ' of ' + count(tree.samples));
     const track = el('span', 'mini', bar('', branch.share));
     const ends = branch.ended.length && branch.children.length ? el('small', '', count(branch.ended.length) + ' end here') : null;
     const row = el('button', 'branch', track, text, ends, share);
