@@ -47,14 +47,15 @@ class InlineEngine(LocalEngine):
     """LocalEngine whose model runs in forked processes only.
 
     `apart` is `run_apart`, decorated. `device`: where a forked process moves the model before it runs; None
-    where it stays. What needs logits of a run that is over is not available.
+    where it stays. What needs logits of a run that is over, or a look inside the model, is not available.
     """
 
     def __init__(self, loaded: Loaded, apart: Apart, *, device: str | None = None, **limits: Any) -> None:
         if device is not None:
             loaded = replace(loaded, info=replace(loaded.info, device=device))
         super().__init__(loaded, **limits)
-        self.capabilities = replace(self.capabilities, full_logits=False)
+        self.capabilities = replace(self.capabilities, full_logits=False, attention=False)
+        self.inside = None
         self._device = device
         self._start_here = self._start
         self._start = self._start_apart

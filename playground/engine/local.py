@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from playground.engine.inside import Inside
 from playground.engine.looks import Looks
 from playground.engine.models import Loaded
 from playground.engine.pool import LogitsPool
@@ -44,7 +45,7 @@ class LocalEngine:
         self.tokenizer = loaded.tokenizer
         self.info = loaded.info
         self.vocabulary = Vocabulary(loaded.tokenizer, loaded.info.vocabulary)
-        self.capabilities = Capabilities(True, True, False, True, True, loaded.info.vocabulary)
+        self.capabilities = Capabilities(True, True, True, True, True, loaded.info.vocabulary)
         self._pool = LogitsPool(logits_pool_mb * MEGABYTE)
         self._scheduler = Scheduler(
             self.model,
@@ -57,6 +58,7 @@ class LocalEngine:
         self._check = _checker(self._scheduler, self.info, kv_mb * MEGABYTE)
         self._start = _starter(self._scheduler, self._check)
         self._looks = Looks(self.info, self.vocabulary, self._pool, self._start)
+        self.inside: Inside | None = Inside(self._scheduler)
 
     # -- prompts ----------------------------------------------------------------------------------
 

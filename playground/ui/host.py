@@ -6,13 +6,16 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from playground.findings import Divergence
 from playground.settings import Settings
 from playground.trace import Event, ModelInfo, Prompt, SamplingParams, TokenStep
 from playground.ui.weights import weight_bytes
 from playground.ui.zerogpu import gpu_runner
+
+if TYPE_CHECKING:  # it needs torch, which is imported behind the page
+    from playground.engine.inside import Inside
 
 Progress = Callable[[str, float], None]  # what is being done, and the share of it from 0 to 1
 
@@ -44,6 +47,10 @@ class Engine(Protocol):
     def info(self) -> ModelInfo: ...
     @property
     def vocabulary(self) -> Words: ...
+    @property
+    def inside(self) -> Inside | None:
+        """What looks inside the model; None where that cannot be done."""
+
     def chat(self, messages: Any, *, thinking: bool | None = None) -> Prompt: ...
     def raw(self, text: str) -> Prompt: ...
     def stream(

@@ -101,6 +101,7 @@ class ReplayEngine:
 
     def __init__(self, trace: Trace, pace: float) -> None:
         self.trace, self.pace = trace, pace
+        self.inside = None
         self.vocabulary = Words(trace)
         self.times: list[float] = []  # when each token of the latest run left the engine, Unix seconds
 

@@ -99,6 +99,7 @@ class FakeEngine:
         thinks: bool = False,
     ) -> None:
         self.tokenizer = SimpleNamespace(chat_template="{% if enable_thinking %}" if thinks else "")
+        self.inside = None  # there is no model to look into
         self.vocabulary = FakeVocabulary()
         self.info = ModelInfo(name, "0" * 64, "float32", "cpu", self.vocabulary.size, 2048, (END,))
         self.step_s, self.gate, self.fail_at = step_s, gate, fail_at
