@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -18,6 +19,9 @@ from playground.text.tokens import Vocabulary
 from playground.trace import ModelInfo
 
 MOST = 512  # positions of one look: a pass over them takes about as long as two chunks of a prompt
+
+# How far two passes over the same ids may lie apart, as a share of the largest logit.
+_ROUNDING = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.1}
 
 Result = TypeVar("Result")
 
@@ -69,20 +73,21 @@ class Reader:
             raise (NotAvailable if outcome.refused else ValueError)(outcome.sentence)
         return outcome
 
-    def checked(self, ids: Sequence[int], needed: int = 1) -> tuple[int, ...]:
-        """The ids that a look at their first `needed` positions may read: at most `most`.
+    def checked(self, ids: Sequence[int], position: int = 0) -> tuple[int, ...]:
+        """What a look at `position` of `ids` may read: the first `most` of them.
 
-        Raises ValueError for ids that this model does not have, none at all, or fewer than needed.
+        Raises ValueError for no ids at all, for ids that this model does not have, and for a position that
+        is not there or comes later than the looks reach.
         """
-        check_ids("the text", ids, self.info)
         if not ids:
             raise ValueError("there is no token to look at")
-        if needed > len(ids):
-            raise ValueError(f"there is no position {needed - 1}: these are {len(ids)} tokens")
+        check_ids("the text", ids, self.info)
+        if type(position) is not int or not 0 <= position < len(ids):
+            raise ValueError(f"position must be in [0, {len(ids) - 1}], got {position!r:.40}")
         most = min(self.most, self.info.context or self.most)
-        if needed > most:
+        if position >= most:
             raise ValueError(
-                f"a look reads the first {most} positions: choose a token before them, not {needed}"
+                f"a look reads {most} positions at most, and this is number {position + 1}: choose one before"
             )
         return tuple(ids[:most])
 
@@ -93,6 +98,38 @@ class Reader:
     def key(self, what: str, ids: Sequence[int], owner: str, *more: object) -> tuple[object, ...]:
         """The key in `kept` for `what` was found of `ids`, for this owner alone."""
         return what, IdsKey(ids, owner).key, *more
+
+    # -- for pieces -------------------------------------------------------------------------------
+
+    def forward(self, ids: Sequence[int], position: int, **more: Any) -> Any:
+        """The model's output for `ids`, without any cache, its logits (1, 1, vocab) those at `position`."""
+        keeps = "logits_to_keep" in inspect.signature(self.model.forward).parameters
+        if keeps:  # the other rows may take more memory than all else
+            more["logits_to_keep"] = torch.tensor([position], device=self.model.device)
+        output = self.model(input_ids=self.ids(ids), use_cache=False, **more)
+        if not keeps:
+            output.logits = output.logits[:, position : position + 1]
+        return output
+
+    def logits(self, ids: Sequence[int], position: int) -> Tensor:
+        """(vocab,) float32 on the CPU: of a pass over `ids`, those at `position`."""
+        return self.forward(ids, position).logits[0, 0].float().cpu()
+
+    # -- what the model itself says ---------------------------------------------------------------
+
+    def own_logits(self, ids: Sequence[int], owner: str) -> tuple[int, Tensor]:
+        """A position of `ids` and the logits (vocab,) there of the model as it runs: the last that a run
+        of this owner has left, or else the last of all, by an ordinary pass."""
+        key, found = IdsKey((), owner), None
+        for position, token_id in enumerate(ids):
+            row = self.scheduler.pool.get(key.extend([token_id]))
+            found = found if row is None else (position, row.float())
+        return found or (len(ids) - 1, self.call(lambda: self.logits(ids, len(ids) - 1)))
+
+    def agrees(self, logits: Tensor, own: Tensor) -> bool:
+        """Whether two rows of logits (vocab,) differ by rounding alone, in the model's dtype."""
+        difference = (logits - own).abs().max()  # NaN agrees with nothing
+        return bool(difference <= _ROUNDING.get(self.model.dtype, 0.1) * own.abs().max().clamp(min=1))
 
 
 @dataclass(frozen=True)
