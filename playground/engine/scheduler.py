@@ -58,6 +58,7 @@ class Scheduler:
         self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._runs: dict[Lane, Run] = {}
         self._ready: dict[Lane, float] = {}  # since when the lane waits for its next pass
+        self._pieces: deque[Callable[[], None]] = deque()  # one between two passes of the runs
         self._waiting: deque[Lane] = deque()
         self._reading: deque[Lane] = deque()
         self._lone: list[Lane] = []
@@ -79,7 +80,7 @@ class Scheduler:
         return Stream(run)
 
     def call(self, function: Callable[[], Result]) -> Future[Result]:
-        """Run `function` on the worker between two passes."""
+        """Run `function` on the worker between two passes of the runs; there is one call between the two."""
         future: Future[Result] = Future()
 
         def work() -> None:
@@ -88,7 +89,7 @@ class Scheduler:
             except BaseException as error:
                 future.set_exception(error)
 
-        self._hand_in(work)
+        self._hand_in(lambda: self._pieces.append(work))
         return future
 
     def _hand_in(self, work: Callable[[], None]) -> None:
@@ -130,10 +131,12 @@ class Scheduler:
                 except Exception as error:  # a fault of ours: nobody may wait for ever because of it
                     for lane in list(self._runs):
                         self._fail(lane, error)
+            for piece in self._pieces:  # nobody may wait for ever
+                piece()
 
     def _receive(self) -> None:
         """Take in what others asked for; sleep while there is nothing to do."""
-        if not self._runs:
+        if not self._runs and not self._pieces:
             self._inbox.get()()
         while not self._inbox.empty():
             self._inbox.get()()
@@ -141,6 +144,8 @@ class Scheduler:
     def _turn(self) -> None:
         for lane in [lane for lane, run in self._runs.items() if run.cancelled]:
             self._end(lane, "stopped")
+        if self._pieces:
+            self._pieces.popleft()()
         self._admit()
         self._read_chunk()
         self._admit()  # lanes that waited for the prefix just read start in step with its reader
