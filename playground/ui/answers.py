@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from playground.ui.host import Engine
@@ -21,11 +23,12 @@ def answerer(
     *,
     threads: int,
     most: int,
+    seated: bool = False,
 ) -> Callable[[Any], Awaitable[str]]:
     """Answers what JavaScript asks: `read` checks it, and `see` works the answer out in a thread of its own.
 
-    At most `most` questions of all visitors are at hand together. Never raises for what a visitor sent: the
-    answer is then {"error": one sentence}.
+    At most `most` questions of all visitors are at hand together. With `seated` each holds a seat meanwhile,
+    since it runs the model. Never raises for what a visitor sent: the answer is then {"error": one sentence}.
     """
     pool = ThreadPoolExecutor(threads, thread_name_prefix="answer")
     waiting = 0
@@ -40,7 +43,11 @@ def answerer(
             if engine is None:
                 raise ValueError(server.host.failure or "Not available yet: the model is still loading.")
             question = read(asked, engine, server)
-            told = await asyncio.get_running_loop().run_in_executor(pool, see, engine, question)
+            context = contextvars.copy_context()  # whoever lends an accelerator asks Gradio's who asks
+            async with server.seats.seat() if seated else nullcontext():
+                told = await asyncio.get_running_loop().run_in_executor(
+                    pool, context.run, see, engine, question
+                )
         except ValueError as error:
             told = {"error": sentence(error)}
         finally:

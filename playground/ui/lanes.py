@@ -64,9 +64,9 @@ class Bench(Session):
 
 async def compare(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Run the lanes of a request and post what happens. Errors become one sentence; the board stays."""
-    with _told(outbox):
+    with telling(outbox):
         plan = read_plan(asked, server)
-        engine = await _engine(server, outbox)
+        engine = await engine_of(server, outbox)
         prompt = await server.prompt(engine, plan.said, plan.thinking)
         run = Run(engine, prompt, plan.params, plan.names, exact=plan.exact, by=by)
         outbox.recorder = run.recorder
@@ -84,8 +84,8 @@ async def compare(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Vi
 
 async def fork(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Write one lane more, beside those that are there. Errors become one sentence."""
-    with _told(outbox):
-        engine = await _engine(server, outbox)
+    with telling(outbox):
+        engine = await engine_of(server, outbox)
         wanted, kept = read_fork(asked, engine.info, server), own.kept
         if kept is None:
             raise ValueError("The server no longer has this comparison: run it again, or open its file.")
@@ -122,7 +122,7 @@ async def fork(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visit
 
 async def save(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Post the latest comparison as a file. Errors become one sentence."""
-    with _told(outbox), server.visitors.call(by.address):
+    with telling(outbox), server.visitors.call(by.address):
         if own.kept is None:
             raise ValueError("There is nothing to save: run a comparison first, one that is not too large.")
         outbox.post(await asyncio.to_thread(saved, own.kept, asked))
@@ -130,7 +130,7 @@ async def save(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visit
 
 async def reopen(server: Server, outbox: Outbox, own: Bench, asked: Any, by: Visitor = NOBODY) -> None:
     """Show a comparison that the page read from a file. Errors become one sentence; the board stays."""
-    with _told(outbox), server.visitors.call(by.address):
+    with telling(outbox), server.visitors.call(by.address):
         outbox.post(status("going", "Reading the file."))
         comparison = await apart(opened, asked)
         ops = await asyncio.to_thread(replay, comparison, server.host.ready)
@@ -239,12 +239,12 @@ def _prompt_of(traces: Sequence[Trace], wanted: Fork) -> Prompt:
     return traces[wanted.source].prompt
 
 
-async def _engine(server: Server, outbox: Outbox) -> Engine:
+async def engine_of(server: Server, outbox: Outbox) -> Engine:
     return await server.host.engine(lambda loading: outbox.post(status("loading", loading.told)))
 
 
 @contextmanager
-def _told(outbox: Outbox) -> Iterator[None]:
+def telling(outbox: Outbox) -> Iterator[None]:
     """Whatever goes wrong inside is told in a sentence."""
     try:
         yield

@@ -70,7 +70,9 @@ class Server:
         """The prompt for messages (a list) or raw text (a string). Raises ValueError in a sentence."""
         if isinstance(said, str):
             return self.check_prompt(await asyncio.to_thread(engine.raw, said))
-        switch = {"thinking": thinking} if thinking is not None and has_thinking_switch(engine) else {}
+        switch: dict[str, Any] = (
+            {"thinking": thinking} if thinking is not None and has_thinking_switch(engine) else {}
+        )
         return self.check_prompt(await asyncio.to_thread(engine.chat, said, **switch))
 
     def check_prompt(self, prompt: Prompt) -> Prompt:

@@ -19,6 +19,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from playground.findings import Divergence
+from playground.text import templates
+from playground.text.messages import PromptError
+from playground.text.origin import FIRST_MESSAGE, UNKNOWN
+from playground.text.renderer import Renderer, RenderError
 from playground.text.visible import visible_bytes
 from playground.trace import (
     Candidate,
@@ -52,6 +56,38 @@ WORDS = [
 EMOJI = "👩🏽".encode()  # eight bytes, in four tokens of two
 
 
+TEMPLATE = (
+    "{% if messages[0].role != 'system' %}"
+    "{{ '<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n' }}{% endif %}" + templates.CHATML
+)
+RENDERER = Renderer()
+
+
+def templated(tokenizer: Any, messages: Any, template: str) -> tuple[list[tuple[Any, bool, str]], str]:
+    """The parts of a prompt by another template than the model's own, and its name."""
+    name, source = templates.resolve(tokenizer, template) or ("", "")
+    variables = {"bos_token": "", "eos_token": "<|im_end|>"}
+    try:
+        made = RENDERER.render(template=source, messages=messages, variables=variables, go_on=False)
+    except RenderError as error:
+        raise PromptError(f"the chat template {error}") from None
+    parts, at = [], 0
+    for length, origin in made["runs"]:
+        opening = max(at, min(made["generation_start"], at + length))
+        own = origin < FIRST_MESSAGE
+        kind = (
+            "raw"
+            if origin == ord(UNKNOWN)
+            else "template"
+            if own
+            else messages[origin - FIRST_MESSAGE]["role"]
+        )
+        parts.append((kind, kind == "template", made["text"][at:opening]))
+        parts.append(("generation_prompt", True, made["text"][opening : at + length]))
+        at += length
+    return [part for part in parts if part[2]], name
+
+
 def pieces(text: str) -> list[str]:
     return re.findall(r"<\|im_start\|>|<\|im_end\|>| ?\w+|\n| ?[^\w\s]+|\s", text)
 
@@ -66,6 +102,7 @@ class FakeVocabulary:
         for token_id, row in enumerate(self.rows):
             self.ids.setdefault(row, token_id)
         self.size = len(self.rows)
+        self.added = {token_id: self.rows[token_id].decode() for token_id in (START, END)}
 
     def bytes_of(self, token_id: int) -> bytes:
         return self.rows[token_id]
@@ -98,7 +135,7 @@ class FakeEngine:
         ends_with: str | None = None,
         thinks: bool = False,
     ) -> None:
-        self.tokenizer = SimpleNamespace(chat_template="{% if enable_thinking %}" if thinks else "")
+        self.tokenizer = SimpleNamespace(chat_template="{#- enable_thinking -#}" * thinks + TEMPLATE)
         self.inside = None  # there is no model to look into
         self.vocabulary = FakeVocabulary()
         self.info = ModelInfo(name, "0" * 64, "float32", "cpu", self.vocabulary.size, 2048, (END,))
@@ -114,9 +151,11 @@ class FakeEngine:
     def halves(self) -> list[int]:
         return [self.vocabulary.ids[EMOJI[i : i + 2]] for i in range(0, 8, 2)]
 
-    def chat(self, messages: Any, *, thinking: bool | None = None) -> Prompt:
+    def chat(self, messages: Any, *, template: str | None = None, thinking: bool | None = None) -> Prompt:
         self.thinking.append(thinking)
         parts: list[tuple[Any, bool, str]] = []
+        if template is not None:
+            return self._prompt(*templated(self.tokenizer, messages, template))
         if messages[0]["role"] != "system":
             messages = [{"role": "system", "content": "You are a helpful assistant."}, *messages]
             parts.append(("system", True, ""))
