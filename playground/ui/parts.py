@@ -85,3 +85,10 @@ class ShareBox(_Part):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("share/share", "startShare", ("save", "file", "open", "replay"), **kwargs)
+
+
+class PromptBoard(_Part):
+    """From messages to ids: the template, the rendered prompt, its tokens, and runs of two prompts."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("prompt/prompt", "startPromptBoard", ("run", "halt"), **kwargs)
