@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from playground.engine.inside import attention, cache, influence, lens, positions, shape, tables
+from playground.engine.inside import attention, cache, influence, lens, positions, tables
 from playground.engine.inside.reading import MOST, NotAvailable, Reader
 from playground.engine.scheduler import Scheduler
 from playground.findings.inside import (
@@ -40,7 +40,7 @@ class Inside:
 
     def shape(self) -> ModelShape:
         """What the model is made of."""
-        return shape.model_shape(self._reader.model)
+        return self._reader.shape
 
     # -- attention and lens -----------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -11,7 +12,6 @@ from torch.nn.functional import adaptive_avg_pool2d
 
 from playground.engine.inside.attend import Noted, noting
 from playground.engine.inside.reading import NotAvailable, Reader
-from playground.engine.inside.shape import model_shape
 from playground.findings.inside import AttentionGrid, AttentionMap, AttentionRow, Influence
 
 THUMB = 16  # cells of a thumbnail's side, at most
@@ -52,9 +52,8 @@ def head_map(
     if head is not None:
         _within("head", head, min(noted.heads for noted in chosen))
         heads = slice(head, head + 1)
-    means = _each(reader, chosen, lambda noted: noted.steps(heads).weights.mean(0))
-    mean = torch.stack(means).mean(0)
-    windows = model_shape(reader.model).windows
+    mean = torch.stack(_each(reader, chosen, lambda noted: _mean(noted, heads))).mean(0)
+    windows = reader.shape.windows
     window = windows[0] if len(set(windows)) == 1 else None
     return AttentionMap(
         layer, head, window if layer is None else windows[layer], tuple(map(tuple, mean.tolist()))
@@ -78,7 +77,7 @@ def row(
         head=head,
         kv_head=kv_head,
         scale=noted.scale,
-        window=model_shape(reader.model).windows[layer],
+        window=reader.shape.windows[layer],
         softcap=noted.softcap,
         query=tuple(noted.queries[head, position].tolist()),
         products=tuple(steps.products[0, 0, seen].tolist()),
@@ -93,13 +92,15 @@ def row(
 def rollout(reader: Reader, ids: Sequence[int], position: int, *, owner: str) -> Influence:
     """See Inside.rollout. Each layer is half the mean of its heads and half the residual stream, so a share
     is what of the position's state came along attention from there, as far as weights can tell."""
+    if len(ids) < 2:
+        raise ValueError("there is no token with another before it")
     _within("position", position, len(ids), first=1)
     read = reader.checked(ids, position - 1)
     layers = _noted(reader, read, owner)
     share = torch.zeros(len(read))
     share[position - 1] = 1.0
     for layer in reversed(layers):
-        mean = reader.call(lambda layer=layer: layer.steps().weights.mean(0))  # type: ignore[misc]
+        mean = reader.call(partial(_mean, layer))
         mixed = mean / mean.sum(-1, keepdim=True) + torch.eye(len(read))
         share = share @ mixed / 2
     scores = tuple(share[:position].tolist())
@@ -112,7 +113,7 @@ def _noted(reader: Reader, ids: tuple[int, ...], owner: str) -> list[Noted]:
     kept: list[Noted] | None = reader.kept.get(key)
     if kept is not None:
         return kept
-    if not model_shape(reader.model).heads:
+    if not reader.shape.heads:
         raise NotAvailable(f"not available here: this model ({reader.config.model_type}) has no attention")
     position, own = reader.own_logits(ids, owner)
     layers, logits = reader.call(lambda: _pass(reader, ids, position))
@@ -126,7 +127,7 @@ def _pass(reader: Reader, ids: tuple[int, ...], position: int) -> tuple[list[Not
     """The layers of a pass that is noted, and its logits (vocab,) at `position`."""
     with noting(reader.model) as layers:
         logits = reader.logits(ids, position)
-    count = model_shape(reader.model).layers
+    count = reader.shape.layers
     if sorted(layers) != list(range(count)):
         raise NotAvailable(
             f"not available here: of the {count} layers of this model {len(layers)} attend in a way that can "
@@ -137,7 +138,12 @@ def _pass(reader: Reader, ids: tuple[int, ...], position: int) -> tuple[list[Not
 
 def _each(reader: Reader, layers: Sequence[Noted], find: Callable[[Noted], Result]) -> list[Result]:
     """`find` for every layer, each in a piece of its own."""
-    return [reader.call(lambda layer=layer: find(layer)) for layer in layers]  # type: ignore[misc]
+    return [reader.call(partial(find, layer)) for layer in layers]
+
+
+def _mean(layer: Noted, heads: slice = slice(None)) -> Tensor:
+    """(length, length) mean weights of some heads."""
+    return layer.steps(heads).weights.mean(0)
 
 
 def _within(what: str, number: int, count: int, first: int = 0) -> int:

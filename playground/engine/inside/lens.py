@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -26,31 +26,37 @@ def lens(reader: Reader, ids: Sequence[int], position: int, *, n: int, owner: st
     key = reader.key("lens", read, owner)
     logits = reader.kept.get(key)
     if logits is None:
-        norm = final_norm(reader.model)
-        states, own = reader.call(lambda: _states(reader, read, norm))
+        blocks, norm = ends(reader)
+        states, own = reader.call(lambda: _states(reader, read, blocks, norm))
         logits = torch.cat([reader.call(lambda: _read_out(reader, norm, states, read[-1])), own[None]])
         reader.kept.put(key, logits, logits.numel() * logits.element_size())
     return reader.call(lambda: _lens(reader, logits[:-1], logits[-1], position, n, chosen))
 
 
-def final_norm(model: Any) -> nn.Module:
-    """The norm between the last block and the output table."""
-    norms = [module for module in model.get_decoder().children() if "norm" in type(module).__name__.lower()]
-    if not norms:
-        raise NotAvailable("not available here: this model has no norm between its last block and its output")
-    return norms[-1]
+def ends(reader: Reader) -> tuple[list[nn.Module], nn.Module]:
+    """The blocks of the model, bottom first, and the norm between the last one and the output table."""
+    parts = list(reader.model.get_decoder().children())
+    lists = (part for part in parts if isinstance(part, nn.ModuleList) and len(part) == reader.shape.layers)
+    blocks = next(lists, None)
+    norms = [part for part in parts if "norm" in type(part).__name__.lower()]
+    if blocks is None or not norms:
+        raise NotAvailable("not available here: this model is not a row of blocks with a norm at its end")
+    return list(blocks), norms[-1]
 
 
-def _states(reader: Reader, ids: tuple[int, ...], norm: nn.Module) -> tuple[Tensor, Tensor]:
+def _states(
+    reader: Reader, ids: tuple[int, ...], blocks: list[nn.Module], norm: nn.Module
+) -> tuple[Tensor, Tensor]:
     """The residual stream (layers + 1, width) at the last of `ids`, bottom first, and the model's own logits
-    (vocab,) there, from one ordinary pass."""
-    with _before(norm, lambda states: None) as seen:
-        output = reader.forward(ids, len(ids) - 1, output_hidden_states=True)
-    # The last of the hidden states that transformers gives is normed already: taken before that, here.
-    states = [state[0, -1] for state in (*output.hidden_states[:-1], seen[-1])]
-    if len(states) != reader.config.num_hidden_layers + 1:
-        raise NotAvailable("not available here: the blocks of this model cannot be told apart")
-    return torch.stack([state.to(states[-1].device) for state in states]), output.logits[0, -1].float().cpu()
+    (vocab,) there, from one ordinary pass. What a block is given is what those below it have made."""
+    states: list[Tensor] = []
+    with contextlib.ExitStack() as stack:
+        for module in (*blocks, norm):
+            stack.enter_context(_before(module, lambda given: states.append(given[0, -1])))
+        logits = reader.logits(ids, len(ids) - 1)
+    if len(states) != len(blocks) + 1:
+        raise NotAvailable("not available here: the blocks of this model do not run one after another")
+    return torch.stack([state.to(states[-1].device) for state in states]), logits
 
 
 def _read_out(reader: Reader, norm: nn.Module, states: Tensor, token_id: int) -> Tensor:
@@ -62,18 +68,17 @@ def _read_out(reader: Reader, norm: nn.Module, states: Tensor, token_id: int) ->
 
 
 @contextlib.contextmanager
-def _before(norm: nn.Module, put: Any) -> Iterator[list[Tensor]]:
-    """Notes what `norm` is given, and gives it `put(that)` instead where that is not None."""
-    seen: list[Tensor] = []
+def _before(module: nn.Module, see: Callable[[Tensor], Tensor | None]) -> Iterator[None]:
+    """Whenever `module` runs, `see` gets the states (rows, length, width) that it is given, and may return
+    others for it."""
 
-    def hook(_: nn.Module, given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        seen.append(given[0])
-        other = put(given[0])
-        return None if other is None else (other, *given[1:])
+    def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any] | None:
+        other = see(given[0] if given else named["hidden_states"])
+        return None if other is None else ((other, *given[1:]), named)
 
-    handle = norm.register_forward_pre_hook(hook)
+    handle = module.register_forward_pre_hook(hook, with_kwargs=True)
     try:
-        yield seen
+        yield
     finally:
         handle.remove()
 

@@ -6,15 +6,18 @@ import gc
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from playground.engine.inside.kept import Kept
+from playground.engine.inside.shape import model_shape
 from playground.engine.pool import IdsKey
 from playground.engine.request import MEGABYTE, check_ids
 from playground.engine.scheduler import Scheduler, describe
+from playground.findings.inside import ModelShape
 from playground.text.tokens import Vocabulary
 from playground.trace import ModelInfo
 
@@ -53,6 +56,10 @@ class Reader:
     @property
     def vocabulary(self) -> Vocabulary:
         return self.scheduler.vocabulary
+
+    @cached_property
+    def shape(self) -> ModelShape:
+        return model_shape(self.model)
 
     @property
     def config(self) -> Any:
