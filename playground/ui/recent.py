@@ -250,12 +250,19 @@ def _joined(last: _Piece, prompt: Prompt, steps: Sequence[TokenStep]) -> Trace:
 def _unfinished(steps: Sequence[TokenStep]) -> Finished:
     """The end of an answer that waits, or that its visitor stopped: what its steps tell of it."""
     made = len(steps)
+    later = [_taken(step) for step in steps[1:] if step.forward_s > 0]  # given tokens cost no pass
+    each = sum(later) / len(later) if later else None
     return Finished(
         lane=0, text="", trimmed=(), reused_tokens=0, reason="stopped", detail="",
         message=f"Stopped after {made} token{'s' * (made != 1)}.", prompt_tokens=0, answer_tokens=made,
-        passes=sum(step.forward_s > 0 for step in steps), prefill_s=steps[0].forward_s, ttft_s=None,
-        tpot_s=None, prefill_tps=None, decode_tps=None,
+        passes=sum(step.forward_s > 0 for step in steps), prefill_s=steps[0].forward_s,
+        ttft_s=_taken(steps[0]) if steps[0].forward_s > 0 else None, tpot_s=each, prefill_tps=None,
+        decode_tps=1 / each if each else None,
     )  # fmt: skip
+
+
+def _taken(step: TokenStep) -> float:
+    return step.queue_s + step.forward_s + step.sample_s
 
 
 @dataclass(frozen=True)

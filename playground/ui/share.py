@@ -10,9 +10,10 @@ import asyncio
 import json
 import logging
 import os
+import secrets
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from playground.comparing import csv_of_steps
@@ -26,8 +27,9 @@ from playground.ui.host import Engine
 from playground.ui.kept import apart, chosen, file_op, keep, read_file, saved
 from playground.ui.lanes import Bench
 from playground.ui.recent import stored
+from playground.ui.recorded import recorded_trace
 from playground.ui.recorded import replay as replay_steps
-from playground.ui.records import Op, settings
+from playground.ui.records import SHORT_SHA, Op, settings
 from playground.ui.run import Server, sentence, status
 from playground.ui.setups import setup_of
 from playground.ui.stream import Outbox, Session
@@ -101,7 +103,22 @@ def _item(page: Page, asked: Any) -> Trace | Comparison:
     model = asked.get("model")
     if not isinstance(model, str):
         raise ValueError("a run must name its model")
-    return page.session.recent.trace(prompt_ids, ids, model, _shown(asked.get("shown"), len(ids)))
+    shown = _shown(asked.get("shown"), len(ids))
+    try:
+        return page.session.recent.trace(prompt_ids, ids, model, shown)
+    except ValueError:
+        trace = _shipped()  # which every page shows at first, and no session made
+        if trace is None or (trace.prompt.ids, trace.answer_ids) != (tuple(prompt_ids), tuple(ids)):
+            raise
+        if trace.model.sha256[:SHORT_SHA] != model:
+            raise
+        return replace(trace, id=secrets.token_hex(16))  # a link of its own to each who saves it
+
+
+def _shipped() -> Trace | None:
+    with suppress(ValueError):
+        return recorded_trace()
+    return None
 
 
 def _shown(asked: Any, count: int) -> list[tuple[float, float | None]]:

@@ -130,10 +130,25 @@ def test_what_waits_or_was_stopped_is_whole_as_far_as_it_went() -> None:
     assert (stopped.text, stopped.finished.reason, stopped.finished.message) == (
         "EFGH", "stopped", "Stopped after 4 tokens.",
     )  # fmt: skip
-    assert (stopped.finished.passes, stopped.finished.tpot_s) == (4, None)
+    assert stopped.finished.passes == 4
+    times = [step.queue_s + step.forward_s + step.sample_s for step in trace.steps]
+    assert stopped.finished.ttft_s == pytest.approx(times[0])
+    assert stopped.finished.tpot_s == pytest.approx(sum(times[1:]) / 3)
+    assert stopped.finished.decode_tps == pytest.approx(3 / sum(times[1:]))
+    assert stopped.finished.prefill_tps is None
     part = recent.trace(trace.prompt.ids, [5, 6], trace.model.sha256[:SHORT_SHA])
     assert (part.text, part.finished.message) == ("EF", "Stopped after 2 tokens.")
     assert Trace.from_json(part.to_json()) == part
+
+
+def test_tokens_that_were_given_count_in_no_time() -> None:
+    trace = answer_of([5, 6, 7])
+    free = replace(trace.steps[0], queue_s=0.0, forward_s=0.0, sample_s=0.0)
+    recent = Recent()
+    recent.note(replace(stored(replace(trace, steps=(free, *trace.steps[1:]))), finished=None))
+    times = [step.queue_s + step.forward_s + step.sample_s for step in trace.steps[1:]]
+    finished = found(recent, trace).finished
+    assert (finished.ttft_s, finished.tpot_s) == (None, pytest.approx(sum(times) / 2))
 
 
 def test_what_is_not_there_is_said() -> None:

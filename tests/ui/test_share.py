@@ -24,6 +24,7 @@ from playground.ui.form import Form
 from playground.ui.host import Host
 from playground.ui.lanes import Bench, compare
 from playground.ui.recorded import recorded_trace
+from playground.ui.records import SHORT_SHA
 from playground.ui.run import Server, generate, go_on
 from playground.ui.serving import make_server
 from playground.ui.share import Page, address_of, file, page_op, reopen, replay, save
@@ -159,6 +160,22 @@ def test_another_models_run_can_only_be_looked_at(tmp_path: Path) -> None:
     assert show["ops"][0]["weights"] is None
     assert opened["why"] == "Recorded with Fake-12M, read-only: Other-7B runs now."
     assert [row["i"] for op in named(show["ops"], "tokens") for row in op["steps"]]  # shown all the same
+
+
+def test_the_shipped_run_is_saved_like_any_other(server: Server) -> None:
+    trace = recorded_trace()
+    pointed = {
+        "what": "run", "model": trace.model.sha256[:SHORT_SHA], "prompt_ids": list(trace.prompt.ids),
+        "ids": list(trace.answer_ids),
+    }  # fmt: skip
+    made = trace_of(server, new_page(), pointed)
+    assert made.id != trace.id
+    assert replace(made, id=trace.id) == trace
+    links = {named(asked(server, save, new_page(), pointed), "saved")[0]["id"] for _ in range(2)}
+    assert len(links) == 2
+    for change in ({"ids": pointed["ids"][:-1]}, {"model": "0" * SHORT_SHA}):
+        (refused,) = named(asked(server, save, new_page(), pointed | change), "refused")
+        assert "no longer has this run" in refused["why"]
 
 
 def test_nobody_saves_what_another_page_made(server: Server) -> None:

@@ -3,7 +3,6 @@
 const SHARE_WORDS = {
   run: {
     title: 'Link to this run', none: 'No run yet: press Generate, then save it here.', going: 'The run is still going: wait for its end, or stop it.',
-    shipped: 'This is the recorded run that the page came with: press Generate to make one of your own.',
     files: [['This run', [['Trace, JSON', 'json'], ['Steps, CSV', 'csv'], ['Web page', 'page']]]],
   },
   comparison: {
@@ -78,7 +77,7 @@ function startPanel(panel, press, on) {
     const words = SHARE_WORDS[what];
     const { days } = on.page();
     const known = shown && saved.get(shown.key);
-    const why = !shown ? words.none : shown.shipped ? words.shipped : board.busy() ? words.going : '';
+    const why = !shown ? words.none : board.busy() ? words.going : '';
     const kept = days === 1 ? 'one day' : count(days || 0) + ' days';
     find('.run-link h3').textContent = words.title;
     find('.run-link .explain').textContent = why || (!days ? 'This server keeps no runs: save it as a file.'
@@ -114,7 +113,7 @@ function startPanel(panel, press, on) {
     const { what, board, shown } = on.front();
     const words = SHARE_WORDS[what];
     const none = shown ? '' : words.none;
-    const unsaved = none || (shown.shipped ? words.shipped : board.busy() ? words.going : '');
+    const unsaved = none || (board.busy() ? words.going : '');
     const rows = words.files.map(([label, formats]) => rowOf(label, formats.map(([name, format]) => [name, () => {
       tell('Making the file …');
       on.file(format);

@@ -1,4 +1,4 @@
-// What a board shows, as the panel needs it: {key (stands for it), shipped, place (of the selected token), request (what
+// What a board shows, as the panel needs it: {key (stands for it), place (of the selected token), request (what
 // the server is asked with), picture, figures: [{name, label, figure()}]}; null where it shows nothing.
 
 function questionOf(run) {
@@ -14,7 +14,6 @@ function shownRun(board) {
   const mode = board.mode();
   return {
     key: lane.steps, // the list is another one for each branch, and after each cut
-    shipped: Boolean(run.recorded) && run.live === undefined,
     place: run.selected,
     request: {
       what: 'run', model: run.model, prompt_ids: run.prompt.map((token) => token.id), ids: lane.steps.map((step) => step.id),
@@ -33,7 +32,7 @@ function shownComparison(board) {
   if (!run || !run.lanes.length || !run.lanes.some((lane) => lane.steps.length)) return null;
   const { lanes, names, reference } = board.standing();
   return {
-    key: run.lanes[run.lanes.length - 1], shipped: false, place: run.selected,
+    key: run.lanes[run.lanes.length - 1], place: run.selected,
     request: { what: 'comparison', lanes, names, reference },
     picture: {
       title: questionOf(run), lanes: lanes.map((number, place) => ({ name: names[place], lane: run.lanes[number] })), mode: board.mode(),
