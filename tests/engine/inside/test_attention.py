@@ -66,6 +66,19 @@ def test_maps_are_those_of_the_plain_form(make: Make) -> None:
         assert everything.window == (windows[0] if len(set(windows)) == 1 else None)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_models_in_16_bit_can_be_looked_at(dtype: torch.dtype) -> None:
+    """Rounding moves the logits, which is no reason to refuse."""
+    wanted = plain(lambda: fakes.tiny_gemma3().to(dtype))
+    with engine_of(fakes.tiny_gemma3().to(dtype)) as engine:
+        assert engine.inside is not None
+        for layer in range(len(wanted)):
+            seen = engine.inside.attention_map(IDS, layer=layer, head=0)
+            np.testing.assert_allclose(seen.weights, wanted[layer, 0], atol=0.03)
+            np.testing.assert_allclose(np.sum(seen.weights, -1), 1, atol=1e-5)  # summed in float32
+        assert len(engine.inside.lens(IDS, 9).rows) == len(wanted) + 1
+
+
 @pytest.mark.parametrize("make", MAKES)
 def test_rows_step_by_step(make: Make) -> None:
     wanted = plain(make)
