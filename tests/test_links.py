@@ -6,8 +6,6 @@ import base64
 import json
 import math
 import random
-import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -26,6 +24,7 @@ from playground.links import (
 )
 from playground.packing import RAW, inflate
 from playground.params import SamplingParams
+from tests.ui.javascript import needs_node, run_node
 
 
 def as_javascript_has_it(text: str) -> str:
@@ -205,18 +204,13 @@ def check_what_javascript_made(answer: dict[str, str]) -> None:
     assert Setup.from_json(answer["read"]) == SHARED
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@needs_node
 def test_javascript_writes_and_reads_the_same_format() -> None:
     given = {"json": SHARED.to_json(), "fragment": SHARED.to_fragment()}
     code = f"""
-        const input = JSON.parse(require('fs').readFileSync(0, 'utf8'));
         ({BROWSER})(JSON.parse(input.json), input.fragment).then((made) => console.log(JSON.stringify(made)));
     """
-    done = subprocess.run(
-        ["node", "-e", code], input=json.dumps(given), capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    check_what_javascript_made(json.loads(done.stdout))
+    check_what_javascript_made(run_node(code, given))
 
 
 def test_the_bytes_of_a_link_are_utf_8_and_raw_deflate() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from playground.params import SamplingParams
 from playground.ui.assets import PURE, script
 from tests.test_hostile_links import HOSTILE, link_of
 from tests.test_links import setups
-from tests.ui.javascript import evaluate, needs_node
+from tests.ui.javascript import evaluate, needs_node, run_node
 
 pytestmark = needs_node
 ODD = "half \udc4b, whole 👋🏽, \x00, \u2028, ‮, \\ud83d, \ud83d"
@@ -27,7 +26,6 @@ ODD = "half \udc4b, whole 👋🏽, \x00, \u2028, ‮, \\ud83d, \ud83d"
 def each(expression: str, values: Sequence[Any]) -> list[Any]:
     """What an expression of JavaScript, which may wait, gives for each `value`; a message where it throws."""
     code = f"""
-        const input = JSON.parse(require('fs').readFileSync(0, 'utf8'));
         {script(*PURE)}
         const one = async (value) => {{
             try {{ return {{ made: await ({expression}) }}; }}
@@ -35,16 +33,7 @@ def each(expression: str, values: Sequence[Any]) -> list[Any]:
         }};
         Promise.all(input.map(one)).then((all) => console.log(JSON.stringify(all)));
     """
-    done = subprocess.run(
-        ["node", "-e", code],
-        input=json.dumps(values),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run_node(code, values)
 
 
 def made(expression: str, values: Sequence[Any]) -> list[Any]:
