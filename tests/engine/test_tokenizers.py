@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from fnmatch import fnmatch
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 
 from playground.engine import bundled, tokenizers
@@ -121,3 +123,27 @@ def test_the_bundled_one_is_that_of_its_model(bundled: object) -> None:
     assert vocabulary.size == 49152
     assert vocabulary.encode("  1") == [256, 33]
     assert vocabulary.encode("👍🏽") == [10813, 235, 231, 10813, 233, 138]
+
+
+def test_of_a_hub_only_the_tokenizers_files_are_fetched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    byte_tokenizer().save_pretrained(tmp_path)
+    fetched: list[str] = []
+
+    def download(repo: str, *, allow_patterns: list[str]) -> str:
+        fetched.extend(allow_patterns)
+        return str(tmp_path)
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda self, repo, timeout: None)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert load_vocabulary("org/name").encode("a") == [97]
+    assert {path.name for path in tmp_path.iterdir()} <= set(fetched)
+    weights = (
+        "model.safetensors",
+        "model-00001-of-00002.safetensors",
+        "pytorch_model.bin",
+        "model.gguf",
+        "x.py",
+    )
+    assert not [name for name in weights if any(fnmatch(name, pattern) for pattern in fetched)]
