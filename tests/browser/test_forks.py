@@ -53,6 +53,18 @@ def walk(page: Visit, node: int) -> None:
     page.page.wait_for_selector(f".fork[data-node='{node}'][aria-selected=true]")
 
 
+def written_on(visit: Open) -> tuple[Visit, list[int]]:
+    """A page with a run of 6 tokens, its ids, and " Lyon is the" in the field that writes on from there."""
+    page = visit()
+    page.set("max-tokens", 6)
+    page.run()
+    page.set("max-tokens", 20)
+    made = ids(page)
+    page.page.click(".hand .write")
+    page.page.fill(".rewrite.more textarea", " Lyon is the")
+    return page, made
+
+
 def fork(page: Visit, index: int, place: int = 2) -> int:
     """Click the candidate in that place of the inspector. Returns its id; waits for the end."""
     known = page.page.locator(BRANCH).count() or 1
@@ -239,13 +251,7 @@ def test_other_settings_make_a_branch_of_their_own(visit: Open) -> None:
 
 
 def test_written_text_is_forced_and_the_run_goes_on(visit: Open) -> None:
-    page = visit()
-    page.set("max-tokens", 6)
-    page.run()
-    page.set("max-tokens", 20)
-    made = ids(page)
-    page.page.click(".hand .write")
-    page.page.fill(".rewrite.more textarea", " Lyon is the")
+    page, made = written_on(visit)
     page.page.keyboard.press("Control+Enter")
     page.page.wait_for_selector(".lane .token[data-index='9']")
     page.page.wait_for_selector(".lane[data-finished]")

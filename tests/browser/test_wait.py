@@ -6,20 +6,14 @@ import signal
 from collections.abc import Callable
 
 from tests.browser.conftest import Running, Visit
-from tests.browser.test_forks import doing, ids, shared, walk
+from tests.browser.test_forks import doing, ids, shared, walk, written_on
 from tests.browser.test_page import begin_endless
 
 Open = Callable[..., Visit]
 
 
 def test_written_text_can_wait_and_then_go_on(visit: Open) -> None:
-    page = visit()
-    page.set("max-tokens", 6)
-    page.run()
-    page.set("max-tokens", 20)
-    made = ids(page)
-    page.page.click(".hand .write")
-    page.page.fill(".rewrite.more textarea", " Lyon is the")
+    page, made = written_on(visit)
     page.page.click(".rewrite.more .wait")
     doing(page, "paused after 9 tokens")
     assert ids(page)[:6] == made
