@@ -24,7 +24,7 @@ from tests.engines import engine_of, prompt_of
 
 PROMPT = prompt_of([72, 101, 108, 108, 111])
 GREEDY = SamplingParams(temperature=0.0, max_tokens=12, ignore_eos=True)
-DRAWN = SamplingParams(temperature=1.0, seed=7, max_tokens=40, ignore_eos=True)
+DRAWN = SamplingParams(temperature=1.0, seed=7, max_tokens=20, ignore_eos=True)
 
 MAKES = [fakes.tiny_llama, fakes.tiny_gpt2, fakes.tiny_gemma3, fakes.tiny_mistral, tiny_gemma2]
 
@@ -97,16 +97,16 @@ def test_looks_in_the_middle_of_a_run_do_not_change_it(make: Callable[[], Any]) 
                 seen.append(owner)
 
         running.set()
-        watchers = [threading.Thread(target=watch, args=(f"visitor {n}",)) for n in range(3)]
+        watchers = [threading.Thread(target=watch, args=(f"visitor {n}",)) for n in range(2)]
         for watcher in watchers:
             watcher.start()
         try:
-            runs = [engine.run(PROMPT, DRAWN, reuse=False) for _ in range(3)]
+            runs = [engine.run(PROMPT, DRAWN, reuse=False) for _ in range(2)]
         finally:
             running.clear()
             for watcher in watchers:
                 watcher.join()
-        assert len(seen) >= 3
+        assert len(seen) >= 2
         for run in runs:
             assert numbers(run) == numbers(alone)
 
