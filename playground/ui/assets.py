@@ -32,6 +32,7 @@ PURE = (
     "share/links",
     "share/fields",
     "share/layout",
+    "prompt/layout",
 )  # need no page
 VIEWS = (
     "dom",
@@ -84,11 +85,20 @@ VIEWS = (
     "share/last",
     "share/panel",
     "share/share",
+    "prompt/messages",
+    "prompt/rendered",
+    "prompt/facts",
+    "prompt/both",
+    "prompt/tokenizer",
+    "prompt/board",
 )
-STARTERS = ("startBoard", "startCompareBoard", "startHeader", "startShare", "owner", "press")
+STARTERS = (
+    "startBoard", "startCompareBoard", "startPromptBoard", "startHeader", "startShare", "owner", "press",
+)  # fmt: skip
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
     "compare/compare", "compare/results", "share/share",
+    "prompt/prompt",
 )  # fmt: skip
 
 

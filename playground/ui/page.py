@@ -14,6 +14,7 @@ from playground.ui.header import choose_model, header_json, header_states, menu_
 from playground.ui.lanes import Bench
 from playground.ui.parts import Header, library
 from playground.ui.playground_tab import FREE, playground_tab
+from playground.ui.prompt_tab import prompt_tab
 from playground.ui.run import Server
 from playground.ui.share_box import share_box
 from playground.ui.stream import Session
@@ -36,6 +37,8 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
                 playground_tab(server, first, session)
             with gr.Tab("Compare", elem_id="tab-compare"):
                 compare_tab(server, bench)
+            with gr.Tab("Prompt", elem_id="tab-prompt"):
+                prompt_tab(server, gr.State(Bench()))
         add_api(server)
     return page
 
