@@ -15,9 +15,10 @@ from starlette.routing import Route
 
 from playground.codec import to_plain
 from playground.trace import SamplingParams, event_record
+from playground.ui.asked import read_ids
 from playground.ui.form import MOST_CHARACTERS
 from playground.ui.header import header_json
-from playground.ui.host import Engine, NoEngine
+from playground.ui.host import NoEngine
 from playground.ui.kept import apart
 from playground.ui.run import Server, sentence
 from playground.ui.stream import events_of
@@ -85,8 +86,9 @@ def add_api(server: Server) -> None:
         try:
             params, most = read_params(params_json), server.settings.max_prompt_tokens
             engine = await server.host.engine()
-            context = _ids(engine, prompt_ids, "prompt_ids", most)
-            answer = _ids(engine, answer_ids, "answer_ids", most)
+            size = engine.vocabulary.size
+            context = read_ids(prompt_ids, "prompt_ids", 1, most, size)
+            answer = read_ids(answer_ids, "answer_ids", 1, most, size)
             if type(step) is not int or not 0 <= step < len(answer):
                 raise ValueError(f"step must be a whole number from 0 to {len(answer) - 1}, got {step!r:.80}")
             by = server.visitor(None, request)
@@ -157,16 +159,6 @@ def read_messages(text: str) -> list[dict[str, str]] | str:
 def read_params(text: str) -> SamplingParams:
     """Settings from a stranger's JSON. Raises ValueError in a sentence."""
     return SamplingParams.from_dict(_json(text or "{}", "params_json"))
-
-
-def _ids(engine: Engine, ids: Any, name: str, most: int) -> list[int]:
-    size = engine.vocabulary.size
-    if not isinstance(ids, list) or not 1 <= len(ids) <= most:
-        raise ValueError(f"{name} must be a list of 1 to {most} token ids")
-    for token_id in ids:
-        if type(token_id) is not int or not 0 <= token_id < size:
-            raise ValueError(f"{name} must hold ids from 0 to {size - 1}, got {token_id!r:.80}")
-    return ids
 
 
 def _bounded(text: Any) -> str:
