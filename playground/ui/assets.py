@@ -32,6 +32,7 @@ PURE = (
     "share/links",
     "share/fields",
     "share/layout",
+    "inside/looking",
     "prompt/layout",
 )  # need no page
 VIEWS = (
@@ -85,6 +86,16 @@ VIEWS = (
     "share/last",
     "share/panel",
     "share/share",
+    "inside/slot",
+    "inside/strip",
+    "inside/picker",
+    "inside/embeddings",
+    "inside/positions",
+    "inside/attention",
+    "inside/lens",
+    "inside/influence",
+    "inside/cache",
+    "inside/board",
     "prompt/messages",
     "prompt/rendered",
     "prompt/facts",
@@ -93,11 +104,12 @@ VIEWS = (
     "prompt/board",
 )
 STARTERS = (
-    "startBoard", "startCompareBoard", "startPromptBoard", "startHeader", "startShare", "owner", "press",
+    "startBoard", "startCompareBoard", "startPromptBoard", "startInsideBoard", "startHeader", "startShare",
+    "owner", "press",
 )  # fmt: skip
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
-    "compare/compare", "compare/results", "share/share",
+    "compare/compare", "compare/results", "share/share", "inside/inside",
     "prompt/prompt",
 )  # fmt: skip
 

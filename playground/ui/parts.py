@@ -92,3 +92,10 @@ class PromptBoard(_Part):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("prompt/prompt", "startPromptBoard", ("run", "halt"), **kwargs)
+
+
+class InsideBoard(_Part):
+    """One token of a run, and ways to look inside the model there."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("inside/inside", "startInsideBoard", (), **kwargs)
