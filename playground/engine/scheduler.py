@@ -336,9 +336,10 @@ class Scheduler:
                 run.emit(lane.finished)
 
 
-def describe(error: BaseException) -> str:
+def describe(error: BaseException, what: str = "run") -> str:
     """One sentence about a failure of the model, for people."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return "The machine ran out of memory during this run: try a shorter prompt, fewer lanes or tokens."
+        less = "shorter prompt, fewer lanes or tokens" if what == "run" else "shorter text"
+        return f"The machine ran out of memory during this {what}: try a {less}."
     detail = " ".join(str(error).split())[:200]
-    return f"The model failed during this run ({type(error).__name__}{': ' if detail else ''}{detail})."
+    return f"The model failed during this {what} ({type(error).__name__}{': ' if detail else ''}{detail})."

@@ -127,7 +127,7 @@ class AttentionGrid:
 
 @dataclass(frozen=True, slots=True)
 class AttentionMap:
-    """Who looks at whom: (positions, positions), each row sums to 1, less what sinks take; 0 above the diagonal."""
+    """Who looks at whom: (positions, positions); rows sum to 1 less what sinks take, 0 above the diagonal."""
 
     layer: int | None  # None: mean over all layers
     head: int | None  # None: mean over the heads

@@ -150,11 +150,11 @@ def _guarded(piece: Callable[[], Result]) -> Result | _Failure:
         return piece()
     except NotAvailable as error:
         return _Failure(str(error), True)
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        error.__traceback__ = None
+    except Exception as error:
+        memory = isinstance(error, torch.OutOfMemoryError | MemoryError)
+        sentence = describe(error, "look")
+    if memory:  # only here, where the traceback and the tensors of its frames are gone
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        return _Failure("The machine ran out of memory during this look: choose a shorter text.", False)
-    except Exception as error:
-        return _Failure(describe(error), False)
+    return _Failure(sentence, False)
