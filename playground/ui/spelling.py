@@ -123,7 +123,7 @@ def speller(server: Server) -> Callable[[Any], Awaitable[str]]:
 def read_words(asked: Any, engine: Engine, server: Server) -> Spelling:
     """Checks what came from the page. Raises ValueError in a sentence."""
     asked = read_object(asked, "words")
-    text = read_text(asked.get("text"), "the words", MOST_WORDS * (LONGEST_WORD + 1))
+    text = read_text(asked.get("text"), "the list of words", MOST_WORDS * (LONGEST_WORD + 1))
     words = list(dict.fromkeys(text.split()))
     if not words:
         raise ValueError("Please type a word first.")
