@@ -12,8 +12,9 @@ from playground.ui.assets import styles
 from playground.ui.compare_tab import compare_tab
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
 from playground.ui.lanes import Bench
+from playground.ui.listening import EACH, FREE
 from playground.ui.parts import Header, library
-from playground.ui.playground_tab import FREE, playground_tab
+from playground.ui.playground_tab import playground_tab
 from playground.ui.prompt_tab import prompt_tab
 from playground.ui.run import Server
 from playground.ui.share_box import share_box
@@ -66,4 +67,4 @@ def _header(server: Server) -> None:
             yield shown
 
     gr.on(None, watch, None, header, **FREE)
-    header.choose(choose, None, header, trigger_mode="multiple", **FREE)
+    header.choose(choose, None, header, **EACH)

@@ -11,13 +11,13 @@ import gradio as gr
 
 from playground.ui.controls import FIELDS, FILTERS, form_of, make_controls
 from playground.ui.examples import as_json
+from playground.ui.listening import EACH, FREE
 from playground.ui.look import looker
 from playground.ui.parts import Board
 from playground.ui.presets import PRESETS
 from playground.ui.run import Server, generate, go_on
 from playground.ui.stream import Outbox, Session, messages, press_of
 
-FREE = {"concurrency_limit": None, "api_visibility": "private", "show_progress": "hidden"}
 # The conversation is kept by the page (strip/turns.js), not by the server; so is its owner (share/owner.js).
 FROM_THE_PAGE = f"""(...values) => {{
     values[{FIELDS.index("history") + 3}] = window.tokenPlayground.history();
@@ -86,14 +86,11 @@ def _wire(server: Server, board: Board, controls: dict[str, Any], session: gr.St
         own.transport.pace = float(tokens_a_second or 0)
 
     sent = [session, controls["owner"], controls["press"], *(controls[name] for name in FIELDS)]
-    # Listeners of ours wait in no queue of Gradio's: seats.py has the only one.
-    controls["generate"].click(start, sent, board, trigger_mode="multiple", js=FROM_THE_PAGE, **FREE)
-    board.go(go, sent, board, trigger_mode="multiple", js=FROM_THE_PAGE, **FREE)
-    board.hold(hold, [session], None, trigger_mode="multiple", **FREE)
+    controls["generate"].click(start, sent, board, js=FROM_THE_PAGE, **EACH)
+    board.go(go, sent, board, js=FROM_THE_PAGE, **EACH)
+    board.hold(hold, [session], None, **EACH)
     controls["pace"].input(pace, [session, controls["pace"]], None, trigger_mode="always_last", **FREE)
-    controls["stop"].click(
-        stop, [session, controls["press"]], None, trigger_mode="multiple", js=PRESSED, **FREE
-    )
+    controls["stop"].click(stop, [session, controls["press"]], None, js=PRESSED, **EACH)
 
     names = [each.name for each in FILTERS]
     sliders = [controls[name] for name in names]

@@ -8,8 +8,8 @@ from typing import Any
 
 import gradio as gr
 
-from playground.ui.compare_tab import FREE
 from playground.ui.lanes import Bench
+from playground.ui.listening import EACH
 from playground.ui.parts import ShareBox
 from playground.ui.records import compact
 from playground.ui.run import Server
@@ -39,4 +39,4 @@ def share_box(server: Server, session: gr.State, bench: gr.State) -> None:
         return listen
 
     for event, work in ((box.save, save), (box.file, file), (box.open, reopen), (box.replay, replay)):
-        event(listener(work), [desk, session, bench], box, **FREE)
+        event(listener(work), [desk, session, bench], box, **EACH)
