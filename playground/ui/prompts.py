@@ -236,7 +236,7 @@ def broken_markers(engine: Engine, prompt: Prompt, source: str) -> list[Op]:
     written = [(s.start, s.end) for s in prompt.segments if s.added_by_template]
     begins, starts = [start for start, _ in written], [token.start for token in prompt.tokens]
     at, words = units(prompt.text), engine.vocabulary
-    broken = []
+    broken, added = [], words.added
     for marker in markers_in(source):
         places = []
         place = prompt.text.find(marker)
@@ -250,7 +250,7 @@ def broken_markers(engine: Engine, prompt: Prompt, source: str) -> list[Op]:
         start, end = places[0], places[0] + len(marker)
         near = prompt.tokens[max(0, bisect_right(starts, start) - 8) : bisect_right(starts, end - 1)]
         ids = [token.token_id for token in near if token.end > start]
-        if [words.added.get(token_id) for token_id in ids] != [marker]:
+        if [added.get(token_id) for token_id in ids] != [marker]:
             told = {"marker": marker, "count": len(places), "start": at[start], "end": at[end]}
             broken.append({**told, "ids": ids, "texts": [words.visible(token_id) for token_id in ids]})
     return sorted(broken, key=lambda each: each["start"])
