@@ -163,6 +163,47 @@ def test_a_fork_on_the_page_is_the_engines_own(visit: Open, app: Running, bundle
         engine.close()
 
 
+def test_the_prompt_tab_shows_what_transformers_makes(visit: Open, app: Running, bundled: Loaded) -> None:
+    page = visit(app.url)
+    page.type("prompt", "What is the capital of France?")
+    page.page.locator("#tab-prompt-button").click()
+    page.page.wait_for_selector("#prompt-tokens .token")
+    messages = [{"role": "user", "content": "What is the capital of France?"}]
+    text = bundled.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    assert page.page.locator("#prompt-render").text_content().replace("⏎\n", "\n") == text
+    chips = page.page.locator("#prompt-tokens .token")
+    ids = [int(each) for each in chips.evaluate_all("(all) => all.map((chip) => chip.dataset.id)")]
+    assert ids == bundled.tokenizer(text, add_special_tokens=False).input_ids
+
+    page.page.locator(".both .second").select_option("none")
+    page.page.locator(".both .length").fill("4")
+    page.page.locator("#run-both").click()
+    page.page.wait_for_function("document.querySelectorAll('.both .lane[data-finished]').length === 2")
+    raw = bundled.tokenizer(messages[0]["content"]).input_ids
+    for side, prompt in enumerate((ids, raw)):
+        with torch.inference_mode():
+            probs = bundled.model(torch.tensor([prompt])).logits[0, -1].float().softmax(-1)
+        rows = page.page.locator(f".side[data-side='{side}'] .candidate")
+        assert rows.count() >= 8
+        for row in rows.all():
+            shown = row.locator(".raw").last.inner_text()
+            assert shown in shown_percent(probs[int(row.get_attribute("data-id"))].item())
+        assert (
+            int(rows.locator("xpath=self::*[contains(@class,'chosen')]").get_attribute("data-id"))
+            == probs.argmax()
+        )
+
+    page.page.wait_for_selector(".word")
+    pieces = bundled.tokenizer("The word is accomodate").input_ids
+    start = len(bundled.tokenizer("The word is").input_ids)
+    with torch.inference_mode():
+        probs = bundled.model(torch.tensor([pieces])).logits[0].float().softmax(-1)
+    shown = page.page.locator(".word").last.locator(".piece-of-word small").all_inner_texts()
+    assert len(shown) == len(pieces) - start
+    for place, told in enumerate(shown, start):
+        assert told in shown_percent(probs[place - 1, pieces[place]].item())
+
+
 @pytest.mark.skipif(
     not os.environ.get("PLAYGROUND_PICTURES"), reason="set PLAYGROUND_PICTURES=1 to take pictures"
 )
