@@ -105,6 +105,18 @@ def ramp(dark: bool, stops: int = 16) -> list[list[Any]]:
     return [[share, oklch(*colour)] for share, colour in zip(shares, mixed, strict=True)]
 
 
+def scale(dark: bool) -> list[list[Any]]:
+    """From nothing to the model's blue, as a plotly colour scale; text in ink stays readable on all of it."""
+    first, last = ("#1b1d23", "#4660c8") if dark else ("#ffffff", "#8fa3ee")
+    return [[0.0, first], [1.0, last]]
+
+
+def thinned(count: int, most: int) -> list[int]:
+    """At most `most` places of 0 … count - 1, evenly far apart, the first among them."""
+    step = max(1, math.ceil(count / most))
+    return list(range(0, count, step))
+
+
 def oklch(lightness: float, chroma: float, hue: float) -> str:
     """An oklch colour as #rrggbb, clipped to sRGB; hue in degrees.
 
