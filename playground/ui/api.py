@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any
 
 import gradio as gr
@@ -14,11 +14,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from playground.codec import to_plain
+from playground.store import Store
 from playground.trace import SamplingParams, event_record
 from playground.ui.asked import read_ids
 from playground.ui.form import MOST_CHARACTERS
 from playground.ui.header import header_json
-from playground.ui.host import NoEngine
+from playground.ui.host import NoEngine, Words
 from playground.ui.kept import apart
 from playground.ui.run import Server, sentence
 from playground.ui.stream import events_of
@@ -37,43 +38,28 @@ def add_api(server: Server) -> None:
 
         `messages_json`: a list of {"role", "content"}, or a string of raw text. `params_json`: settings.
         """
-        try:
+        by = server.visitor(None, request)
+        with _told(), server.visitors.run(by.address):
             said, params = read_messages(messages_json), server.check(read_params(params_json))
             engine = await server.host.engine()
-            prompt, by = await server.prompt(engine, said), server.visitor(None, request)
-            async with server.seat(by):
+            prompt = await server.prompt(engine, said)
+            async with server.seats.seat():
                 stream = engine.stream(prompt, params, owner=by.owner)
                 async with aclosing(events_of(stream)) as events:
                     async for event in events:
                         yield event_record(event)
-        except (ValueError, NoEngine) as error:
-            raise gr.Error(sentence(error), print_exception=False) from None
 
-    async def tokenize(text: str) -> list[dict[str, Any]]:
+    async def tokenize(request: gr.Request, text: str) -> list[dict[str, Any]]:
         """The tokens of a text: id, bytes in hex, visible form, whether it is a control token."""
-        try:
+        with _told(), server.visitors.call(server.visitor(None, request).address):
             engine = await server.host.engine()
-            ids = await asyncio.to_thread(engine.vocabulary.encode, _bounded(text))
-        except (ValueError, NoEngine) as error:
-            raise gr.Error(sentence(error), print_exception=False) from None
-        words = engine.vocabulary
-        return [
-            {
-                "id": token_id,
-                "bytes": words.bytes_of(token_id).hex(),
-                "text": words.visible(token_id),
-                "special": words.is_special(token_id),
-            }
-            for token_id in ids
-        ]
+            return await asyncio.to_thread(_tokens, engine.vocabulary, _bounded(text), server)
 
-    async def render(messages_json: str) -> dict[str, Any]:
+    async def render(request: gr.Request, messages_json: str) -> dict[str, Any]:
         """Messages to the prompt that the model reads: text, segments, tokens."""
-        try:
+        with _told(), server.visitors.call(server.visitor(None, request).address):
             said = read_messages(messages_json)
             return event_record(await server.prompt(await server.host.engine(), said))
-        except (ValueError, NoEngine) as error:
-            raise gr.Error(sentence(error), print_exception=False) from None
 
     async def redistribute(
         request: gr.Request,
@@ -83,7 +69,8 @@ def add_api(server: Server) -> None:
         params_json: str = "{}",
     ) -> dict[str, Any]:
         """One step of an answer under other settings, as the token record that the run would have had."""
-        try:
+        by = server.visitor(None, request)
+        with _told(), server.visitors.call(by.address):
             params, most = read_params(params_json), server.settings.max_prompt_tokens
             engine = await server.host.engine()
             size = engine.vocabulary.size
@@ -91,23 +78,18 @@ def add_api(server: Server) -> None:
             answer = read_ids(answer_ids, "answer_ids", 1, most, size)
             if type(step) is not int or not 0 <= step < len(answer):
                 raise ValueError(f"step must be a whole number from 0 to {len(answer) - 1}, got {step!r:.80}")
-            by = server.visitor(None, request)
             async with server.seat(by):  # it may take a pass through the model
                 moved = await asyncio.to_thread(
                     engine.redistribute_ids, context, answer, step, params, owner=by.owner
                 )
             return event_record(moved)
-        except (ValueError, NoEngine) as error:
-            raise gr.Error(sentence(error), print_exception=False) from None
 
-    async def trace(id: str) -> dict[str, Any]:
+    async def trace(request: gr.Request, id: str) -> dict[str, Any]:
         """What was saved under the id of a link: a trace, or a comparison, which has `traces`."""
-        try:
+        with _told(), server.visitors.call(server.visitor(None, request).address):
             if server.store is None:
                 raise ValueError("This server keeps no runs.")
-            return to_plain(await apart(server.store.load, id))
-        except ValueError as error:
-            raise gr.Error(sentence(error), print_exception=False) from None
+            return await apart(_saved, server.store, id)
 
     free: dict[str, Any] = {"concurrency_limit": None}
     gr.api(generate_events, api_name="generate", **free)
@@ -135,6 +117,34 @@ def health_route(server: Server) -> Route:
         )
 
     return Route("/health", health)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What a caller did wrong, and what a server cannot do, is told in a sentence."""
+    try:
+        yield
+    except (ValueError, NoEngine) as error:
+        raise gr.Error(sentence(error), print_exception=False) from None
+
+
+def _tokens(words: Words, text: str, server: Server) -> list[dict[str, Any]]:
+    ids, most = words.encode(text), server.settings.max_prompt_tokens
+    if len(ids) > most:
+        raise ValueError(f"This text has {len(ids):,} tokens and this server reads at most {most:,}.")
+    return [
+        {
+            "id": token_id,
+            "bytes": words.bytes_of(token_id).hex(),
+            "text": words.visible(token_id),
+            "special": words.is_special(token_id),
+        }
+        for token_id in ids
+    ]
+
+
+def _saved(store: Store, id: str) -> Any:
+    return to_plain(store.load(id))
 
 
 def read_messages(text: str) -> list[dict[str, str]] | str:

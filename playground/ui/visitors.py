@@ -15,6 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,11 @@ def read_owner(asked: Any) -> str:
     """The owner that a page names in its request, in 32 hex digits; a new one where it names none."""
     owner = asked.get("owner") if isinstance(asked, dict) else asked
     return owner if isinstance(owner, str) and re.fullmatch(_OWNER, owner) else secrets.token_hex(16)
+
+
+# Who has counted the call that is being answered: some work begins after its request was answered and counts
+# itself, and the same work may be asked for by a request that waits for it and was counted at the door.
+_answering: ContextVar[Visitors | None] = ContextVar("answering", default=None)
 
 
 class Busy(ValueError):
@@ -76,9 +82,17 @@ class Visitors:
 
     @contextmanager
     def call(self, address: str | None) -> Iterator[None]:
-        """Hold one short call inside the block. Raises Busy if the visitor has too many."""
-        with _held(self._calls, address or "", 1, self.most_calls, "requests at once"):
+        """Hold one short call inside the block; one within another is the same. Raises Busy if the visitor
+        has too many."""
+        if _answering.get() is self:
             yield
+            return
+        with _held(self._calls, address or "", 1, self.most_calls, "requests at once"):
+            before = _answering.set(self)
+            try:
+                yield
+            finally:
+                _answering.reset(before)
 
     def save(self, address: str | None) -> None:
         """Count one saved run. Raises Busy if the visitor saved too many in the last hour."""

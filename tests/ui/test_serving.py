@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -50,8 +51,9 @@ def served(folder: Path, engine: FakeEngine, **settings: Any) -> Iterator[tuple[
 
 
 def status(url: str, data: bytes | None = None) -> int:
+    headers = {"content-type": "application/json"} if data and data[:1] == b"{" else {}
     try:
-        with urllib.request.urlopen(url, data) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -93,6 +95,53 @@ def test_the_api_obeys_the_limits_of_the_page_and_keeps_visitors_apart(tmp_path:
         assert client.predict(ASKED, "{}", api_name="/generate")["event"] == "end"
         assert len(set(engine.owners)) == len(engine.owners) == 2
         assert all(map(bool, engine.owners))
+
+
+def posted(url: str, name: str, *values: Any) -> Any:
+    """What the API answers to a request: for /call/ the id of the event, for /run/ the values."""
+    request = urllib.request.Request(
+        f"{url}gradio_api/{name}", json.dumps({"data": values}).encode(), {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.load(answer)
+
+
+def told(url: str, name: str, event: str) -> tuple[str, Any]:
+    """The last event of a call, and what it says."""
+    with urllib.request.urlopen(f"{url}gradio_api/call/{name}/{event}", timeout=20) as answer:
+        lines = answer.read().decode().splitlines()
+    return lines[-3].removeprefix("event: "), json.loads(lines[-2].removeprefix("data: "))
+
+
+@pytest.mark.parametrize(("name", "said"), [("tokenize", "Hi"), ("render", ASKED)])
+def test_calls_are_counted_while_they_are_worked_on(tmp_path: Path, name: str, said: str) -> None:
+    """The request that asks for one is answered before, and counts no longer."""
+    engine, free = FakeEngine(), threading.Event()
+    encode = engine.vocabulary.encode
+
+    def slowly(text: str) -> list[int]:
+        assert free.wait(20)
+        return encode(text)
+
+    engine.vocabulary.encode = slowly  # type: ignore[method-assign]
+    with served(tmp_path, engine, visitor_calls=2) as (url, _):
+        events = []
+        with contextlib.suppress(urllib.error.HTTPError):  # refused at the door
+            for _ in range(7):
+                events.append(posted(url, f"call/{name}", said)["event_id"])
+        ends = [told(url, name, event) for event in events[2:]]
+        assert [end for end, _ in ends] == ["error"] * len(ends)
+        assert all("2 requests at once and you have 2" in why["error"] for _, why in ends)
+        free.set()
+        assert [told(url, name, event)[0] for event in events[:2]] == ["complete"] * 2
+        deadline = time.monotonic() + 5
+        while status(url + "gradio_api/run/tokenize", b'{"data": ["Hi"]}') != 200:  # the places come back
+            assert time.monotonic() < deadline
+
+
+def test_a_request_that_waits_for_its_answer_counts_once(tmp_path: Path) -> None:
+    with served(tmp_path, FakeEngine(), visitor_calls=1) as (url, _):
+        assert len(posted(url, "run/tokenize", "Hi")["data"][0]) == 2
 
 
 def test_each_visitor_has_so_many_lanes(tmp_path: Path) -> None:
