@@ -112,6 +112,13 @@ class PrefixStore:
             self._kept.append(best)
         return best, length
 
+    def bytes_of(self, ids: np.ndarray, least: int, owner: str) -> int | None:
+        """Bytes of a row of `owner` that holds at least the first `least` of `ids`; None if there is none.
+        Asking leaves the order in which they are dropped as it is."""
+        return next(
+            (kept.bytes for kept in self._kept if kept.owner == owner and kept.shared(ids) >= least), None
+        )
+
     def keep(self, ids: Sequence[int], states: Snapshot, scores: Scores, room: int, owner: str = "") -> None:
         """Copy a row that is about to be given back, if it fits into `room` bytes with the others."""
         array, scores = np.asarray(ids, dtype=np.int64), list(scores)
