@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import random
 import threading
+import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
@@ -25,6 +27,7 @@ from playground.text.tokens import TextStream, Vocabulary
 from playground.trace import Event, Finished, TokenStep
 
 MOST_AT_ONCE = mmap.PAGESIZE
+_FORKING_S = 10.0  # how long a run tries to get its process
 
 Apart = Callable[[int, Sequence[Request], int], Iterator[Event]]
 
@@ -90,8 +93,23 @@ class InlineEngine(LocalEngine):
         return InlineStream(self, requests)
 
     def apart(self, requests: Sequence[Request], place: int) -> Iterator[Event]:
-        """The events of `requests`, as they come from the forked process."""
-        return self._apart(self._number, requests, place)
+        """The events of `requests`, as they come from the forked process.
+
+        Tries again where another process was being forked at that very moment: filelock, which comes with the
+        hub's library, refuses the second one from Python 3.12 on.
+        """
+        latest = time.monotonic() + _FORKING_S
+        while True:
+            begun = False
+            try:
+                for event in self._apart(self._number, requests, place):
+                    begun = True
+                    yield event
+                return
+            except RuntimeError as error:
+                if begun or "os.fork is unsafe" not in str(error) or time.monotonic() > latest:
+                    raise
+            time.sleep(random.uniform(0.002, 0.05))
 
 
 class InlineStream(Stream):

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 _context = multiprocessing.get_context("fork")
-_one_at_a_time = threading.Lock()  # filelock, which the hub's library brings, refuses two forks at once
+_one_at_a_time = threading.Lock()
 
 
 def forking(task: Callable[..., Iterator[Any]], started: Callable[[int], None] = lambda pid: None) -> Any:
@@ -38,8 +38,7 @@ def forking(task: Callable[..., Iterator[Any]], started: Callable[[int], None] =
                 theirs.send(("failed", str(error)))
 
         process = _context.Process(target=work, daemon=True)
-        with _one_at_a_time:
-            process.start()
+        _start(process)
         theirs.close()
         started(process.pid)
         try:
@@ -62,3 +61,13 @@ def forking(task: Callable[..., Iterator[Any]], started: Callable[[int], None] =
                 raise AssertionError("the process did not stop")
 
     return run
+
+
+def _start(process: Any) -> None:
+    """Fork, unless another thread is at it: as filelock refuses it, which the hub's library brings."""
+    if not _one_at_a_time.acquire(blocking=False):
+        raise RuntimeError("os.fork is unsafe while filelock is changing descriptor ownership")
+    try:
+        process.start()
+    finally:
+        _one_at_a_time.release()

@@ -138,6 +138,37 @@ def test_two_visitors_at_once() -> None:
     assert got == expected
 
 
+def test_many_visitors_at_the_very_same_moment() -> None:
+    engine, ready = made(), threading.Barrier(6, timeout=30)
+    got: list[int] = []
+
+    def visit() -> None:
+        ready.wait()
+        got.append(len(engine.run(PROMPT, replace(FREE, max_tokens=3)).steps))
+
+    threads = [threading.Thread(target=visit, daemon=True) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert got == [3] * 6
+
+
+def test_a_fork_that_is_refused_is_tried_again_and_nothing_else_is() -> None:
+    tries: list[str] = []
+
+    def refusing(*asked: Any) -> Iterator[Event]:
+        tries.append("a try")
+        if len(tries) < 4:
+            raise RuntimeError("os.fork is unsafe while filelock is changing descriptor ownership")
+        yield from forking(run_apart)(*asked)
+        raise RuntimeError("os.fork is unsafe, and the run had begun")
+
+    engine = made(apart=refusing)
+    assert list(engine.stream(PROMPT, replace(FREE, max_tokens=3)))[-1].reason == "max_tokens"
+    assert len(tries) == 4
+
+
 def test_what_cannot_run_is_refused_before_a_process_is_forked() -> None:
     pids: list[int] = []
     engine = made(apart=forking(run_apart, pids.append))
