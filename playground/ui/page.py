@@ -11,6 +11,7 @@ from playground.ui.api import add_api
 from playground.ui.assets import styles
 from playground.ui.compare_tab import compare_tab
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
+from playground.ui.inside_tab import inside_tab
 from playground.ui.lanes import Bench
 from playground.ui.listening import EACH, FREE
 from playground.ui.parts import Header, library
@@ -40,6 +41,8 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
                 compare_tab(server, bench)
             with gr.Tab("Prompt", elem_id="tab-prompt"):
                 prompt_tab(server, gr.State(Bench()))
+            with gr.Tab("Inside", elem_id="tab-inside"):
+                inside_tab(server)
         add_api(server)
     return page
 

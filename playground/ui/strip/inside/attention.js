@@ -91,16 +91,19 @@ function rowAnswer(found, reading, byWeight, ordered) {
   const foot = el('tr', 'rest', el('th', '', ''), el('td', '', found.sink > 0 ? 'sum, and the sink' : 'sum'), el('td'), el('td'), el('td'), el('td', '', number(total, 4)), el('td'),
     el('td', '', percent(Math.min(1, found.weights.reduce((sum, weight) => sum + weight, found.sink)))));
   const table = scrollTable('attention-row', 'attention of one position, step by step',
-    ['pos.', 'token', 'q · k', '× ' + Number(found.scale.toPrecision(4)) + capped, 'mask', 'exp(− largest)', '', 'weight'], sorted(), foot);
+    ['pos.', 'token', 'q · k', '×\u00a0' + Number(found.scale.toPrecision(4)) + capped, 'mask', 'exp(− largest)', '', 'weight'], sorted(), foot);
   const order = makeSegments('row-order', 'order of the rows', [['position', 'By position'], ['weight', 'By weight']], (value) => {
     byWeight = value === 'weight';
     ordered(byWeight);
     table.querySelector('tbody').replaceChildren(...sorted());
   });
+  // In a window the first open row, not the many that are masked, comes first into view.
+  const first = rows.findIndex((each) => !each.masked);
+  if (first > 2 && !byWeight) setTimeout(() => { table.scrollTop = lines[first - 2].offsetTop - table.querySelector('thead').offsetHeight; });
   order.element.querySelector('[value="' + (byWeight ? 'weight' : 'position') + '"]').checked = true;
   return [
-    el('p', 'say', 'The query of ', tokenName(reading.tokens[found.position].name, reading.tokens[found.position].special), ' (position ' + count(found.position) + ') is compared with the key of every position up to its own, by key head ' + found.kv_head + ': ',
-      el('b', '', 'q · k'), ', times 1/√' + count(found.query.length) + (Math.abs(found.scale * Math.sqrt(found.query.length) - 1) < 1e-3 ? '' : ' and a factor of the model') + capped + '. Softmax turns the scores into weights: exp(score − ', el('b', '', number(largest, 3)), ') divided by ', el('b', '', number(total, 4)), '.',
+    el('p', 'say', 'The query of ', tokenName(reading.tokens[found.position].name, reading.tokens[found.position].special), ' (position ' + count(found.position) + ') meets the keys of key head ' + found.kv_head + ' at every position up to its own: ',
+      el('b', '', 'q\u00a0·\u00a0k'), ', times 1/√' + count(found.query.length) + (Math.abs(found.scale * Math.sqrt(found.query.length) - 1) < 1e-3 ? '' : ' and a factor of the model') + capped + '. Softmax turns the scores into weights: exp(score − ', el('b', '', number(largest, 3)), ') divided by ', el('b', '', number(total, 4)), '.',
       found.window == null ? '' : ' Its window is ' + count(found.window) + ' positions: older ones are masked.',
       found.sink > 0 ? ' ' + percent(found.sink) + ' goes to a sink, that is to no position.' : ''),
     order.element, table,

@@ -26,6 +26,7 @@ async function startInsideBoard(element, props, watch, trigger, server) {
   const ask = (request) => server.inside({ model: reading.model, ...request });
   const picker = makeHeadPicker((atLayer, atHead) => setHead(atLayer, atHead));
   const strip = makeInsideStrip(root, select);
+  const standIn = card('', el('div', 'heading', el('h2', '', 'Before anything is looked at')));
   const models = makeSlot(ask, {
     waits: () => 'Asking what the model is made of …',
     draw({ look, bound: most }) {
@@ -36,11 +37,12 @@ async function startInsideBoard(element, props, watch, trigger, server) {
       picker.fit(shape);
       picker.set(layer, head);
       root.dataset.shape = 'known';
+      standIn.remove();
+      find('.made-of').append(models.element);
       setTimeout(openSection);
       return [modelFacts(shape)];
     },
   });
-  find('.made-of').append(models.element);
 
   const look = {
     ask, select,
@@ -119,10 +121,11 @@ async function startInsideBoard(element, props, watch, trigger, server) {
   // The run
 
   function forgetAnswers() {
-    for (const panel of Object.values(panels)) panel.element.remove();
-    for (const name of Object.keys(panels)) delete panels[name];
-    for (const name of Object.keys(painted)) delete painted[name];
-    find('.panels').replaceChildren();
+    for (const [name, panel] of Object.entries(panels)) {
+      panel.element.remove();
+      delete panels[name];
+      delete painted[name];
+    }
   }
 
   // Another model has other heads: what it is made of is asked anew.
@@ -131,6 +134,8 @@ async function startInsideBoard(element, props, watch, trigger, server) {
     delete root.dataset.shape;
     models.forget();
     forgetAnswers();
+    standIn.append(models.element);
+    find('.panels').append(standIn);
   }
 
   function show(run) {
@@ -140,8 +145,8 @@ async function startInsideBoard(element, props, watch, trigger, server) {
     find('.tokens').textContent = count(reading.ids.length) + ' tokens, positions from 0';
     find('.whose').replaceChildren(...whoseWords(run));
     strip.show(reading);
-    forgetAnswers();
     if (model !== reading.model) forgetModel();
+    else forgetAnswers();
   }
 
   function positionOf(place) {

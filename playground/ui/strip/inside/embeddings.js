@@ -98,7 +98,7 @@ function makeEmbeddingSection(look) {
     const { reading, position, shape } = look.now();
     if (subject && subject.position !== position) subject = null;
     const id = subject ? subject.id : reading.ids[position];
-    side.element.hidden = shape.tied;
+    side.element.parentNode.hidden = shape.tied;
     explained.textContent = 'An id is only a number: the first thing the model does is to take row ' + count(id) + ' of its input table, '
       + count(shape.width) + ' numbers. ' + (shape.tied ? 'In this model the same table is also its output: a hidden state is compared with every row to score the next token. '
       : 'A second table, the output side, has the vectors that a hidden state is compared with to score the next token. ')
@@ -115,7 +115,7 @@ function makeEmbeddingSection(look) {
   }
 
   const element = el('div', 'cards',
-    card('', heading('The vector of a token'), explained, side.element, slot.element),
+    card('', heading('The vector of a token'), explained, el('div', 'row', side.element), slot.element),
     card('', heading('Words on a map', 'up to ' + MOST_WORDS + ', with commas'),
       el('p', 'explained', 'Each word as it is read inside a sentence, with a space before it. Words used alike lie close together, though nobody told the model what they mean.'),
       words, el('p', 'buttons', draw), map.element));

@@ -122,6 +122,11 @@ function shuffledWords(text, random) {
   return [...words.slice(1), words[0]].join(' ');
 }
 
+function sameWords(one, other) {
+  const sorted = (text) => text.trim().split(/\s+/).sort().join(' ');
+  return sorted(one) === sorted(other);
+}
+
 // A number of any size with a true minus, for tables.
 function signedNumber(value, digits = 3) {
   if (value === 0) return '0';

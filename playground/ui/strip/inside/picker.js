@@ -96,10 +96,12 @@ function makeHeadGrid(open) {
     const thumb = grid.thumbs[column][row];
     const largest = Math.max(...thumb, 1e-9);
     const side = grid.size;
+    const edge = (place) => Math.round((place * size) / side); // whole pixels: cells that touch leave no seam
     thumb.forEach((weight, place) => {
       if (weight <= 0) return;
+      const [across, down] = [place % side, Math.floor(place / side)];
       context.globalAlpha = Math.sqrt(weight / largest); // so that faint weights are seen beside a strong one
-      context.fillRect(x + ((place % side) * size) / side, y + (Math.floor(place / side) * size) / side, size / side, size / side);
+      context.fillRect(x + edge(across), y + edge(down), edge(across + 1) - edge(across), edge(down + 1) - edge(down));
     });
   }
 

@@ -83,9 +83,9 @@ function makeOrderCard(look) {
     waits: () => 'Reading both texts …',
     draw: ({ look: found }) => [
       el('div', 'facts', fact('total variation', percent(found.total_variation)), fact('KL(first ‖ second)', found.divergence.toFixed(3) + ' nats')),
-      el('p', 'explained', found.total_variation < 0.01 ? 'Next to nothing moved: for the next token this order says the same.'
-        : percent(found.total_variation) + ' of the probability moved to other tokens, by the order alone.'),
-      scrollTable('orders', 'the likeliest next tokens of both texts', ['next token', 'as written', '', 'shuffled', ''], found.tokens.map(([text, one, other]) => (
+      el('p', 'explained', found.total_variation < 0.01 ? 'Next to nothing moved: both say the same about the next token.'
+        : percent(found.total_variation) + ' of the probability moved to other tokens' + (sameWords(...found.texts) ? ', by the order alone.' : '. The second text has other words too.')),
+      scrollTable('orders', 'the likeliest next tokens of both texts', ['next token', 'as written', '', 'in the other order', ''], found.tokens.map(([text, one, other]) => (
         tableRow(tokenName(text), el('span', 'mini', bar('', one)), percent(one), el('span', 'mini other', bar('', other)), percent(other))))),
     ],
   });

@@ -29,7 +29,7 @@ function makeInsideStrip(root, select) {
     reading = made;
     const { run } = made;
     const prompt = makePrompt(run.segments, run.prompt, []);
-    const lane = makeLane(0);
+    const lane = makeLane('inside');
     extendLane(lane, made.steps, 'surprise');
     if (made.end) endLane(lane, made.end);
     const body = el('div', 'body', ...lane.chips);
