@@ -29,7 +29,7 @@ _KINDS: dict[str, SegmentKind] = {
 }  # any other role is taken for the user's
 
 # A template that a visitor edited may use up its time; that must not keep the others waiting.
-_RENDERERS = {True: Renderer(), False: Renderer()}
+_RENDERERS = {True: Renderer(), False: Renderer()}  # whether the template was edited
 
 
 def warm_up() -> None:
@@ -106,7 +106,7 @@ def chat_prompt(
         if "thinking" not in source:
             notes.append("this template has no switch for thinking")
     try:
-        made = _RENDERERS[name != templates.EDITED].render(
+        made = _RENDERERS[name == templates.EDITED].render(
             template=source, messages=plain, variables=variables, go_on=continue_last
         )
     except RenderError as error:

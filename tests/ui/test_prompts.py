@@ -12,6 +12,7 @@ import pytest
 
 from playground.engine.local import LocalEngine
 from playground.text import chat, templates
+from playground.text.renderer import Renderer
 from playground.text.special import MEANINGS
 from playground.ui.prompts import MOST_CHARACTERS, MOST_EXPLAINED, MOST_MESSAGES, renderer, units
 from tests.engines import engine_of
@@ -282,6 +283,24 @@ def test_b09_a_hostile_template_ends_in_a_sentence(bytes_engine: LocalEngine, ji
     assert "\n" not in told["error"]
     assert time.monotonic() - begun < 60
     assert rendered(bytes_engine)["prompt"]["template"] == "model's own"
+
+
+def test_what_is_warmed_up_runs_the_models_own_template(
+    bytes_engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, edited = Renderer(), Renderer()
+    monkeypatch.setattr(chat, "_RENDERERS", {True: edited, False: own})
+    try:
+        chat.warm_up()
+        while own._process is None:
+            time.sleep(0.01)
+        rendered(bytes_engine)
+        assert edited._process is None
+        rendered(bytes_engine, "edited", jinja="{{ messages[0].content }}")
+        assert edited._process is not None
+    finally:
+        own.close()
+        edited.close()
 
 
 @pytest.mark.slow
