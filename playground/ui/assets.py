@@ -40,6 +40,7 @@ VIEWS = (
     "lent",
     "notice",
     "silence",
+    "receive",
     "chips",
     "marks",
     "popover",

@@ -8,7 +8,6 @@ function startBoard(element, props, watch, trigger, server) {
   const chooser = find('#color-by');
   let run = null; // the run on the screen: the live one, or an earlier turn
   let live = null; // the run that operations speak of
-  let latest = { run: 0, n: 0 };
   let drawing = false;
   let held = null; // the place of the chip that had the focus when the strip was filled anew
   const first = props.value; // what the page came with
@@ -147,15 +146,11 @@ function startBoard(element, props, watch, trigger, server) {
     },
   };
 
+  const incoming = startReceiving(operations, (text, message) => loan.heard(text, message));
+
   function receive(text) {
-    if (!text) return;
-    const message = JSON.parse(text);
-    const late = message.run < latest.run || (message.run === latest.run && message.n <= latest.n);
-    silence.heard();
-    if (late) return;
-    latest = { run: message.run, n: message.n };
-    loan.heard(text, message);
-    for (const op of message.ops) operations[op.op](op);
+    if (text) silence.heard(); // what comes late is a sign of the server too
+    incoming.receive(text);
   }
 
   // Puts `run` on the screen, whether it is new or is shown again.
@@ -286,7 +281,7 @@ function startBoard(element, props, watch, trigger, server) {
 
   // What the page came with, again; an empty board where that was nothing.
   function begin() {
-    latest = { run: 0, n: 0 };
+    incoming.restart();
     if (first) return receive(first);
     run = live = null;
     delete element.firstElementChild.dataset.filled;
@@ -299,7 +294,7 @@ function startBoard(element, props, watch, trigger, server) {
     now: () => run,
     mode: () => chooser.value,
     busy: isBusy,
-    untouched: () => latest.run <= 1,
+    untouched: () => incoming.run() <= 1,
     mine() {
       run.kept = true;
       talk.draw(run);

@@ -8,7 +8,6 @@ function startCompareBoard(element, props, watch, trigger, server) {
   const runs = { lanes: null, samples: null, sweep: null }; // the latest of each kind
   let live = null; // the run that operations speak of
   let asked = null; // the cards that the latest request was made of
-  let order = { run: 0, n: 0 };
   let drawing = false;
 
   const run = () => runs[form.kind()];
@@ -183,15 +182,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
     file: (op) => { saveFile(op).catch(() => say('error', 'The browser could not save the file.')); },
   };
 
-  function receive(text) {
-    if (!text) return;
-    const message = JSON.parse(text);
-    const late = message.run < order.run || (message.run === order.run && message.n <= order.n);
-    if (late) return;
-    order = { run: message.run, n: message.n };
-    loan.heard(text, message);
-    for (const op of message.ops) operations[op.op](op);
-  }
+  const { receive } = startReceiving(operations, (text, message) => loan.heard(text, message));
 
   function addLane(of, place, params, card) {
     const lane = makeLane(place);

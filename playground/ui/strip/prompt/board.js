@@ -4,7 +4,6 @@ function startPromptBoard(element, props, watch, trigger, server) {
   const find = (selector) => element.querySelector(selector);
   const choice = find('#template');
   const editor = find('#jinja');
-  let order = { run: 0, n: 0 };
   let source = ''; // of the template that was rendered last, for who wants to edit it
   let seen = false;
 
@@ -93,15 +92,7 @@ function startPromptBoard(element, props, watch, trigger, server) {
     both.busy(going);
   }
 
-  const operations = { ...both.operations, status: ({ state, text }) => say(state, text) };
-
-  function receive(text) {
-    if (!text) return;
-    const message = JSON.parse(text);
-    if (message.run < order.run || (message.run === order.run && message.n <= order.n)) return;
-    order = { run: message.run, n: message.n };
-    for (const op of message.ops) operations[op.op](op);
-  }
+  const { receive } = startReceiving({ ...both.operations, status: ({ state, text }) => say(state, text) });
 
   // Asked once the tab is looked at. The model may come later than the page: then it is asked again.
 

@@ -11,7 +11,6 @@ function startShare(element, props, watch, trigger) {
     return;
   }
   let page = { address: '', days: null };
-  let latest = { run: 0, n: 0 };
   let aim = null; // the token that a link leads to
   let shows = Promise.resolve(); // what is to be shown is shown in turn: a board may have to come first
 
@@ -83,22 +82,14 @@ function startShare(element, props, watch, trigger) {
     shows = shows.then(() => work(op, message)).catch(() => refused('This cannot be shown here: the page may be of another version. Please load it anew.'));
   };
   const refused = (why) => (panel.isOpen() ? panel.refused(why) : say(why, true));
-  const operations = {
+  const { receive } = startReceiving({
     page: (op) => { page = op; },
     show: later(show),
     opened: later(opened),
     file: (op) => saveFile(op).then(() => panel.tell(op.name + ' is in your downloads.'), () => panel.refused('The browser could not save the file.')),
     saved: panel.saved,
     refused: ({ why }) => refused(why),
-  };
-
-  function receive(text) {
-    if (!text) return;
-    const message = JSON.parse(text);
-    if (message.run < latest.run || (message.run === latest.run && message.n <= latest.n)) return;
-    latest = { run: message.run, n: message.n };
-    for (const op of message.ops) operations[op.op](op, message);
-  }
+  });
 
   arrived.querySelector('button').addEventListener('click', () => { arrived.hidden = true; });
   borrow('run').then((board) => startLast('run', board, false));
