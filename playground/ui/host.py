@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from playground.ui.zerogpu import gpu_runner
 if TYPE_CHECKING:  # it needs torch, which is imported behind the page
     from playground.engine.inside import Inside
 
+log = logging.getLogger(__name__)
 Progress = Callable[[str, float], None]  # what is being done, and the share of it from 0 to 1
 
 
@@ -215,7 +217,20 @@ def load_other(settings: Settings, name: str, progress: Progress) -> Engine:
 
 
 def load_engine(settings: Settings, progress: Progress) -> Engine:
-    """The engine that the settings ask for. Imports torch, which takes seconds: not for the main thread."""
+    """The engine that the settings ask for. Imports torch, which takes seconds: not for the main thread.
+
+    Raises whatever went wrong; where strangers read it, a sentence that names no place on this machine.
+    """
+    try:
+        return _load_engine(settings, progress)
+    except Exception:
+        if not settings.closed:
+            raise
+        log.exception("loading the model")
+        raise ValueError("The model could not be loaded: the server's log says why.") from None
+
+
+def _load_engine(settings: Settings, progress: Progress) -> Engine:
     progress("Starting", 0.0)
     from playground.engine.local import LocalEngine
     from playground.engine.models import load_model

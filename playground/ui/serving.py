@@ -37,17 +37,23 @@ def make_server(host: Host, settings: Settings, as_page: Callable[[Trace], str] 
 def access(server: Server) -> dict[str, Any]:
     """How the page wants to be launched, as far as it is decided who comes in."""
     options: dict[str, Any] = {
+        "enable_monitoring": False,
         "app_kwargs": {
             "routes": [health_route(server)],
             "middleware": [Middleware(Door, visitors=server.visitors)],
-        }
+        },
     }
-    if password := server.settings.password.encode():
-        options["auth"] = lambda name, typed: hmac.compare_digest(typed.encode(), password)
+    if password := _bytes(server.settings.password):
+        options["auth"] = lambda name, typed: hmac.compare_digest(_bytes(typed), password)
         options["auth_message"] = "This server asks for a password. Any name will do."
     if path := urlsplit(server.settings.public_url).path.rstrip("/"):
         options["root_path"] = path
     return options
+
+
+def _bytes(text: str) -> bytes:
+    """Of whatever was typed, also where it is no character, such as half of one."""
+    return text.encode(errors="surrogatepass")
 
 
 def serve(page: gr.Blocks, server: Server) -> None:

@@ -21,12 +21,13 @@ from playground.findings import Comparison
 from playground.links import Setup
 from playground.settings import Settings
 from playground.trace import ModelInfo, Trace
+from playground.ui.again import make_again
 from playground.ui.asked import read_choice, read_ids, read_list, read_object
 from playground.ui.compared import replay as replay_lanes
 from playground.ui.host import Engine
 from playground.ui.kept import apart, chosen, file_op, keep, read_file, saved
 from playground.ui.lanes import Bench
-from playground.ui.recent import stored
+from playground.ui.recent import Gone, stored
 from playground.ui.recorded import recorded_trace
 from playground.ui.recorded import replay as replay_steps
 from playground.ui.records import SHORT_SHA, Op, settings
@@ -60,17 +61,24 @@ async def save(server: Server, outbox: Outbox, page: Page, asked: Any, by: Visit
     with _told(server, outbox, by):
         if server.store is None:
             raise ValueError("This server keeps no runs: save it as a file.")
-        item = await asyncio.to_thread(_item, page, asked)
-        server.visitors.save(by.address)
+        item = await _found(server, outbox, page, asked, by)
         most = MOST_OF_A_STRANGER if server.settings.closed else None
-        id = await asyncio.to_thread(server.store.save, item, most)
+        with server.visitors.save(by.address):
+            id = await asyncio.to_thread(server.store.save, item, most)
         outbox.post({"op": "saved", "id": id, "days": server.settings.store_days, "what": asked["what"]})
 
 
 async def file(server: Server, outbox: Outbox, page: Page, asked: Any, by: Visitor) -> None:
     """Post what the visitor points at as a file. Errors become one sentence."""
     with _told(server, outbox, by):
-        outbox.post(await asyncio.to_thread(_file, page, asked, server.as_page))
+        asked = read_object(asked, "a file")
+        if asked.get("what") == "comparison" and page.bench.kept is not None:
+            outbox.post(await asyncio.to_thread(saved, page.bench.kept, asked))
+            return
+        form = read_choice(asked.get("format"), "format", FORMATS)
+        trace = await _found(server, outbox, page, asked, by)
+        assert isinstance(trace, Trace)
+        outbox.post(await asyncio.to_thread(_file, trace, form, server.as_page))
 
 
 async def reopen(server: Server, outbox: Outbox, page: Page, asked: Any, by: Visitor) -> None:
@@ -91,9 +99,22 @@ async def replay(server: Server, outbox: Outbox, page: Page, asked: Any, by: Vis
 # -- what is pointed at -----------------------------------------------------------------------------
 
 
-def _item(page: Page, asked: Any) -> Trace | Comparison:
-    """What is on a board of the page. Raises ValueError in a sentence."""
+async def _found(server: Server, outbox: Outbox, page: Page, asked: Any, by: Visitor) -> Trace | Comparison:
+    """What is on a board of the page, made again where nobody has it. Raises ValueError in a sentence."""
     asked = read_object(asked, "what to save")
+    try:
+        return await asyncio.to_thread(_item, page, asked)
+    except Gone:
+        if asked.get("again") is None:
+            raise
+    outbox.post({"op": "again"})
+    shown = _shown(asked.get("shown"), len(asked["ids"]))
+    await make_again(server, page.session.recent, asked, shown, by)
+    return await asyncio.to_thread(_item, page, asked)
+
+
+def _item(page: Page, asked: dict[str, Any]) -> Trace | Comparison:
+    """What is on a board of the page. Raises ValueError in a sentence."""
     if read_choice(asked.get("what"), "what", WHAT) == "comparison":
         if page.bench.kept is None:
             raise ValueError("There is nothing to save: run a comparison first, one that is not too large.")
@@ -106,7 +127,7 @@ def _item(page: Page, asked: Any) -> Trace | Comparison:
     shown = _shown(asked.get("shown"), len(ids))
     try:
         return page.session.recent.trace(prompt_ids, ids, model, shown)
-    except ValueError:
+    except Gone:
         trace = _shipped()  # which every page shows at first, and no session made
         if trace is None or (trace.prompt.ids, trace.answer_ids) != (tuple(prompt_ids), tuple(ids)):
             raise
@@ -135,14 +156,8 @@ def _shown(asked: Any, count: int) -> list[tuple[float, float | None]]:
     return shown
 
 
-def _file(page: Page, asked: Any, as_page: Callable[[Trace], str] | None) -> Op:
-    """The file that the page asks for. Raises ValueError in a sentence."""
-    asked = read_object(asked, "a file")
-    if asked.get("what") == "comparison" and page.bench.kept is not None:
-        return saved(page.bench.kept, asked)
-    form = read_choice(asked.get("format"), "format", FORMATS)
-    trace = _item(page, asked)
-    assert isinstance(trace, Trace)
+def _file(trace: Trace, form: str, as_page: Callable[[Trace], str] | None) -> Op:
+    """A run as the file that the page asks for. Raises ValueError in a sentence."""
     if form == "json":
         return file_op("run.trace.json", "application/json", trace.to_json(), "run")
     if form == "csv":

@@ -21,7 +21,7 @@ from gradio_client.exceptions import AppError
 from playground.settings import Settings
 from playground.trace import SamplingParams, Trace
 from playground.ui.form import Form
-from playground.ui.host import Host
+from playground.ui.host import Host, load_engine
 from playground.ui.lanes import Bench, compare
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_trace
@@ -66,9 +66,50 @@ def test_a_password_closes_the_page_and_the_api(tmp_path: Path) -> None:
         assert status(url + "gradio_api/component_server", b"{}") == 401
         wrong = urllib.parse.urlencode({"username": "me", "password": "other"}).encode()
         assert status(url + "login", wrong) == 400
+        assert status(url + "login", b"username=me&password=%ED%A0%80") == 400  # half a character
         client = Client(url, auth=("whoever", "pässword"), verbose=False)
         assert client.predict("Hi", api_name="/tokenize")
         assert status(url + "health") == 200  # which says nothing of anybody
+
+
+def test_nothing_runs_or_is_told_without_the_password(tmp_path: Path) -> None:
+    """Of Gradio's routes those that answer without it know nothing of a run."""
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    with served(tmp_path, engine, password="secret") as (url, _):
+        client = Client(url, auth=("whoever", "secret"), verbose=False)
+        job = client.submit(json.dumps("my own words"), "{}", api_name="/generate")
+        next(iter(job))  # it has begun
+        assert engine.gate is not None
+        asked = ("", "?view=api", "openapi.json", "theme.css", "manifest.json", "health", "gradio_api/app_id")
+        for path in asked:
+            with urllib.request.urlopen(url + path) as answer:
+                assert b"my own" not in answer.read(), path
+        closed = (
+            "config", "info", "runs", "call/generate/x", f"queue/data?session_hash={client.session_hash}",
+            "queue/status", "file=README.md", "dev/reload", "run-history/records",
+            f"deep_link?session_hash={client.session_hash}", "upload_progress?upload_id=a",
+        )  # fmt: skip
+        for path in closed:
+            assert status(url + "gradio_api/" + path) in (401, 404), path
+        body = {"data": ["Hi"], "session_hash": client.session_hash, "fn_index": 0, "event_id": "x"}
+        asking = json.dumps(body).encode()
+        for path in (
+            "run/tokenize", "api/tokenize", "call/tokenize", "call/v2/tokenize", "queue/join", "upload",
+            "component_server", "process_recording", "stream/x", "run-history/connect",
+        ):  # fmt: skip
+            assert status(url + "gradio_api/" + path, asking) in (401, 404), path
+        assert status(url + "gradio_api/cancel", asking) == 200  # of an event that nobody has
+        engine.gate.release(1000)
+        assert job.result(timeout=20)["reason"] == "end_token"
+        assert engine.opened == 1
+
+
+def test_why_a_model_cannot_be_loaded_names_no_place(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="log says why") as told_strangers:
+        load_engine(Settings(model=str(tmp_path / "none"), hosted=True), lambda text, share: None)
+    assert str(tmp_path) not in str(told_strangers.value)
+    with pytest.raises(Exception, match=str(tmp_path)):
+        load_engine(Settings(model=str(tmp_path / "none")), lambda text, share: None)
 
 
 def test_a_saved_run_is_read_over_the_api(tmp_path: Path) -> None:
