@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
 
 from playground.codec import to_plain
 from playground.figures import attention, cache, embedding, influence, lens, position
@@ -48,7 +47,7 @@ class Question:
     """A look to be taken: what works it out, and what draws it."""
 
     see: Callable[[Any], Any]  # the engine's Inside to findings
-    draw: Callable[..., go.Figure] | None = None  # findings, and `dark`, to a figure
+    draw: Callable[..., Any] | None = None  # findings, and `dark`, to a figure
 
 
 def insider(server: Server) -> Callable[[Any], Awaitable[str]]:
