@@ -137,7 +137,7 @@ class Visitors:
 
 
 class _Lately:
-    """How often each did something within the last `within_s` seconds: `most` times at most; None, no limit."""
+    """How often each did something in the last `within_s` seconds: at most `most` times; None, no limit."""
 
     def __init__(self, most: int | None, within_s: float, clock: Callable[[], float]) -> None:
         self._most, self._within_s, self._clock = most, within_s, clock
