@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
 from playground.codec import to_plain
 from playground.figures import attention, cache, embedding, influence, lens, position
 from playground.trace import ModelInfo
