@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -11,12 +12,13 @@ from playground.figures.words import literal
 from playground.findings.inside import AttentionMap
 
 _LEAST = 360  # pixels of a side
+_MARKS = (0, 0.05, 0.25, 0.5, 1)  # weights on the colour bar
 _CELL = 13  # pixels that a token's name needs
 
 
 def head_map(found: AttentionMap, texts: Sequence[str] = (), *, dark: bool = False) -> go.Figure:
-    """A row per position that looks, a column per position looked at; colour is the weight, from 0 to the
-    map's largest. Row and column 0 are at the top left.
+    """A row per position that looks, a column per position looked at; colour is the weight from 0 to 1,
+    by its square root, so that faint weights are seen beside a strong one. Row and column 0 are at the top left.
 
     texts   visible forms of the tokens, by position
 
@@ -34,18 +36,20 @@ def head_map(found: AttentionMap, texts: Sequence[str] = (), *, dark: bool = Fal
     side = max(_LEAST, min(720, 90 + _CELL * length))
     return go.Figure(
         go.Heatmap(
-            z=seen,
+            z=[[None if weight is None else math.sqrt(weight) for weight in row] for row in seen],
             x=list(range(length)),
             y=list(range(length)),
-            customdata=[names] * length,
+            customdata=[[[name, weight] for name, weight in zip(names, row, strict=True)] for row in seen],
             text=[[name] * length for name in names],
-            hovertemplate="<b>%{text}</b> looks at <b>%{customdata}</b><br>weight %{z:.3~f}<extra></extra>",
-            colorscale=scale(dark),
+            hovertemplate="<b>%{text}</b> looks at <b>%{customdata[0]}</b><br>weight %{customdata[1]:.3~f}"
+                          "<extra></extra>",
+            colorscale=scale(dark, texts=False),
             zmin=0,
-            zmax=max(max(row) for row in found.weights) or 1,
+            zmax=1,
             hoverongaps=False,
             colorbar={"thickness": 8, "outlinewidth": 0, "len": 1, "x": 1.01, "xpad": 4, "ypad": 0,
-                      "nticks": 3, "tickfont": {"size": 11, "color": colours.mute}},
+                      "tickvals": [math.sqrt(mark) for mark in _MARKS],
+                      "ticktext": [f"{mark:g}" for mark in _MARKS], "tickfont": {"size": 11, "color": colours.mute}},
         ),
         layout=layout(
             colours,
@@ -54,7 +58,7 @@ def head_map(found: AttentionMap, texts: Sequence[str] = (), *, dark: bool = Fal
             meta={"least_width": min(560, 140 + _CELL * len(marks))},
             xaxis=axis(colours, **named, range=[-0.5, length - 0.5], tickangle=-60),
             yaxis=axis(colours, **named, range=[length - 0.5, -0.5]),
-            annotations=[unit("weight", colours, x=1, xanchor="right", xshift=42)],
+            annotations=[unit("weight", colours, x=1, xanchor="right", xshift=42, y=1, yshift=4)],
         ),
     )  # fmt: skip
 

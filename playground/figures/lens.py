@@ -65,8 +65,8 @@ def lens(found: Lens, *, dark: bool = False) -> go.Figure:
                                  if place in (0, len(rows) - 1) or place % every == 0],
                        ticktext=[block for place, block in enumerate(blocks)
                                  if place in (0, len(rows) - 1) or place % every == 0]),
-            annotations=[unit("likeliest, by place", colours, x=0, xanchor="left"),
-                         unit("rank of the chosen token", colours, x=1, xanchor="right")],
+            annotations=[unit("likeliest, by place", colours, x=0, xanchor="left", y=1, yshift=4),
+                         unit("rank of the chosen token", colours, x=1, xanchor="right", y=1, yshift=4)],
             shapes=[_ring(place, column, colours.choice) for place, row in enumerate(rows)
                     for column, token in enumerate(row.tokens)
                     if row.chosen and token.token_id == row.chosen.token_id],

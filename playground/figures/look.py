@@ -105,10 +105,12 @@ def ramp(dark: bool, stops: int = 16) -> list[list[Any]]:
     return [[share, oklch(*colour)] for share, colour in zip(shares, mixed, strict=True)]
 
 
-def scale(dark: bool) -> list[list[Any]]:
-    """From nothing to the model's blue, as a plotly colour scale; text in ink stays readable on all of it."""
-    first, last = ("#1b1d23", "#4660c8") if dark else ("#ffffff", "#8fa3ee")
-    return [[0.0, first], [1.0, last]]
+def scale(dark: bool, *, texts: bool = True) -> list[list[Any]]:
+    """From nothing to the model's blue, as a plotly colour scale. With `texts`, text in ink stays readable on
+    all of it; without, it goes to the full colour."""
+    colours = palette(dark)
+    last = ("#4660c8" if dark else "#8fa3ee") if texts else colours.model
+    return [[0.0, colours.surface], [1.0, last]]
 
 
 def thinned(count: int, most: int) -> list[int]:

@@ -84,9 +84,10 @@ def test_snapshot(name: str, dark: bool) -> None:
 
 def test_what_a_row_cannot_see_is_blank() -> None:
     (heat,) = head_map(MAP, TEXTS).data
-    assert [list(row) for row in heat.z][1] == [0.25, 0.75, None, None]
+    assert [row[1] for row in heat.customdata[1]] == [0.25, 0.75, None, None]
+    assert list(heat.z[1]) == [0.5, 0.75**0.5, None, None]  # shades by the root
     (heat,) = head_map(replace(MAP, window=2), TEXTS).data
-    assert list(heat.z[3]) == [None, None, 0.1, 0.1]
+    assert list(heat.z[3]) == [None, None, 0.1**0.5, 0.1**0.5]
     figure = head_map(MAP)
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # row 0 on top
 
@@ -130,6 +131,17 @@ def test_words_of_several_tokens_are_hollow() -> None:
     assert points.customdata[2][1] == "2 tokens"
     assert points.customdata[0][0] == "nearest here: queen, cosine 0.70"
     assert word_map(WORDS).layout.yaxis.scaleanchor == "x"
+
+
+def test_names_of_near_words_stand_apart() -> None:
+    near = (
+        MapPoint("France", (1,), 0.0, 0.0),
+        MapPoint("England", (2,), 0.01, 0.01),
+        MapPoint("far", (3,), 5.0, 2.0),
+    )
+    (points,) = word_map(replace(WORDS, points=near)).data
+    assert points.textposition[0] != points.textposition[1]
+    assert points.textposition[2] == "top center"
 
 
 def test_positions_of_a_table_show_the_table_and_none_say_so() -> None:
