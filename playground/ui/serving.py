@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import gradio as gr
@@ -32,6 +32,18 @@ def make_server(host: Host, settings: Settings, as_page: Callable[[Trace], str] 
         visitors = Visitors(settings.visitor_runs, settings.visitor_calls, settings.visitor_saves)
     store = Store(settings.store or default_folder(), settings.store_mb * 2**20, settings.store_days * _DAY_S)
     return Server(host, Seats(settings.max_lanes), settings, visitors, store, as_page)
+
+
+def without_files(page: gr.Blocks) -> gr.Blocks:
+    """The page, none of whose components reads a file: Gradio fetches what a value names as one, also from
+    elsewhere, before we see it. The page itself never names any."""
+    for block in page.blocks.values():
+        block.async_move_resource_to_block_cache = _refuse_file  # type: ignore[method-assign]
+    return page
+
+
+async def _refuse_file(named: Any) -> NoReturn:
+    raise gr.Error("This server reads no files that a request names.", print_exception=False)
 
 
 def access(server: Server) -> dict[str, Any]:
@@ -62,7 +74,7 @@ def serve(page: gr.Blocks, server: Server) -> None:
     # The tunnel of --share ends on this machine, and says in the header whom it speaks for.
     trust(settings.trusted_proxy or ("127.0.0.1" if settings.share else ""))
     try:
-        page.launch(
+        without_files(page).launch(
             server_name=settings.host,
             server_port=settings.port or None,
             share=False,  # see tunnel.py

@@ -26,7 +26,7 @@ from playground.ui.lanes import Bench, compare
 from playground.ui.page import build, launch_options
 from playground.ui.recorded import recorded_trace
 from playground.ui.run import Server, generate
-from playground.ui.serving import access, make_server
+from playground.ui.serving import access, make_server, without_files
 from playground.ui.stream import Session, messages
 from playground.ui.visitors import Visitor
 from tests.ui.asking import asking
@@ -39,7 +39,7 @@ ASKED = json.dumps([{"role": "user", "content": "Hi"}])
 def served(folder: Path, engine: FakeEngine, **settings: Any) -> Iterator[tuple[str, Server]]:
     """The address of a page for strangers."""
     server = make_server(Host(lambda progress: engine), Settings(store=str(folder), hosted=True, **settings))
-    page = build(server)
+    page = without_files(build(server))
     _, url, _ = page.launch(
         server_name="127.0.0.1", server_port=None, prevent_thread_lock=True, quiet=True, **access(server),
         **launch_options(),
@@ -102,6 +102,27 @@ def test_nothing_runs_or_is_told_without_the_password(tmp_path: Path) -> None:
         engine.gate.release(1000)
         assert job.result(timeout=20)["reason"] == "end_token"
         assert engine.opened == 1
+
+
+@pytest.mark.parametrize("where", ["elsewhere", "/etc/hostname", "README.md"])
+def test_no_file_is_read_that_a_request_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Gradio takes such a value for an uploaded file, and fetches it."""
+    fetched: list[Any] = []
+
+    async def fetch(*asked: Any, **more: Any) -> str:
+        fetched.append(asked)
+        return str(tmp_path / "fetched")
+
+    monkeypatch.setattr("gradio.processing_utils.async_ssrf_protected_download", fetch)
+    with served(tmp_path, FakeEngine()) as (url, _):
+        path = "http://example.org/file" if where == "elsewhere" else where
+        for value in ({"path": path}, {"path": "x", "url": path}, [{"deep": {"path": path}}]):
+            named = json.loads(json.dumps(value).replace("}", ', "meta": {"_type": "gradio.FileData"}}', 1))
+            asked = json.dumps({"data": [named]}).encode()
+            assert status(url + "gradio_api/run/tokenize", asked) == 500, value
+    assert fetched == []
 
 
 def test_why_a_model_cannot_be_loaded_names_no_place(tmp_path: Path) -> None:
