@@ -18,7 +18,8 @@ _CELL = 13  # pixels that a token's name needs
 
 def head_map(found: AttentionMap, texts: Sequence[str] = (), *, dark: bool = False) -> go.Figure:
     """A row per position that looks, a column per position looked at; colour is the weight from 0 to 1,
-    by its square root, so that faint weights are seen beside a strong one. Row and column 0 are at the top left.
+    by its square root, so that faint weights are seen beside a strong one. Row and column 0 are at
+    the top left.
 
     texts   visible forms of the tokens, by position
 
@@ -49,7 +50,8 @@ def head_map(found: AttentionMap, texts: Sequence[str] = (), *, dark: bool = Fal
             hoverongaps=False,
             colorbar={"thickness": 8, "outlinewidth": 0, "len": 1, "x": 1.01, "xpad": 4, "ypad": 0,
                       "tickvals": [math.sqrt(mark) for mark in _MARKS],
-                      "ticktext": [f"{mark:g}" for mark in _MARKS], "tickfont": {"size": 11, "color": colours.mute}},
+                      "ticktext": [f"{mark:g}" for mark in _MARKS],
+                      "tickfont": {"size": 11, "color": colours.mute}},
         ),
         layout=layout(
             colours,
