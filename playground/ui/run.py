@@ -34,6 +34,7 @@ from playground.ui.visitors import NOBODY, Visitor, Visitors, read_owner
 from playground.ui.weights import weight_bytes
 
 FAILURES = ("error", "nan_logits", "no_token_left")  # ends that are nobody's wish
+MOST_STOPS = 64  # stop strings of a stranger's run
 log = logging.getLogger(__name__)
 
 
@@ -90,6 +91,10 @@ class Server:
         most = self.settings.max_new_tokens
         if params.max_tokens > most:
             raise ValueError(f"max_tokens must be at most {most} on this server, got {params.max_tokens}")
+        if self.settings.closed and len(params.stop) > MOST_STOPS:  # all wait while one lane looks for them
+            raise ValueError(
+                f"There may be at most {MOST_STOPS} stop strings on this server, got {len(params.stop):,}."
+            )
         return params
 
 

@@ -38,7 +38,7 @@ def without_files(page: gr.Blocks) -> gr.Blocks:
     """The page, none of whose components reads a file: Gradio fetches what a value names as one, also from
     elsewhere, before we see it. The page itself never names any."""
     for block in page.blocks.values():
-        block.async_move_resource_to_block_cache = _refuse_file  # type: ignore[method-assign]
+        block.async_move_resource_to_block_cache = _refuse_file
     return page
 
 

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,20 @@ def test_calls_are_counted_while_they_are_worked_on(tmp_path: Path, name: str, s
 def test_a_request_that_waits_for_its_answer_counts_once(tmp_path: Path) -> None:
     with served(tmp_path, FakeEngine(), visitor_calls=1) as (url, _):
         assert len(posted(url, "run/tokenize", "Hi")["data"][0]) == 2
+
+
+def test_a_stranger_has_so_many_stop_strings(tmp_path: Path) -> None:
+    """Each token is held against all of them, and every lane waits meanwhile."""
+    with served(tmp_path, FakeEngine()) as (url, server):
+        many = SamplingParams(stop=tuple(f"{number}~" for number in range(65)))
+        with pytest.raises(AppError, match="at most 64 stop strings"):
+            Client(url, verbose=False).predict(
+                ASKED, json.dumps({"stop": list(many.stop)}), api_name="/generate"
+            )
+        with pytest.raises(ValueError, match="at most 64 stop strings"):
+            server.check(many)
+        assert server.check(replace(many, stop=many.stop[:64]))
+    assert replace(server, settings=Settings()).check(many)  # whoever runs it may take his time
 
 
 def test_each_visitor_has_so_many_lanes(tmp_path: Path) -> None:
