@@ -10,6 +10,7 @@ import pytest
 
 from tests.browser.conftest import Running, Visit
 from tests.browser.inside_page import HEADS, LAYERS, SECTIONS, ByHand, Inside, Request, by_hand
+from tests.browser.test_access import serious
 from tests.ui.fake_engine import HOSTILE
 
 Open = Callable[..., Visit]
@@ -342,3 +343,34 @@ def test_at_phone_width_nothing_is_cut_off(visit: Open, many: Running, scheme: s
             " && part.getBoundingClientRect().right > 391).map((part) => part.className || part.tagName)"
         )
         assert wide == [], section
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(visit: Open, many: Running, scheme: str) -> None:
+    inside, _ = opened(visit, many, color_scheme=scheme)
+    inside.wait("embeddings")
+    inside.page.locator("summary", has_text="Cosines").click()
+    for section in SECTIONS:
+        panel = inside.ready(section)
+        if section == "positions":
+            panel.get_by_role("button", name="Shuffle").click()
+            panel.locator(".orders").wait_for()
+        for summary in panel.locator("details:not([open]) summary").all():
+            summary.click()
+        assert serious(inside.visit) == [], section
+
+
+def test_another_model_in_the_header_is_asked_what_it_is_made_of(visit: Open, many: Running) -> None:
+    inside, server = opened(visit, many)
+    inside.wait("embeddings")
+    inside.page.click("#model")
+    inside.page.locator(".offer").last.wait_for()
+    inside.page.locator(".offer:not(:disabled):not([aria-current])").first.click()
+    inside.page.wait_for_function(
+        "(before) => document.querySelector('#model').title !== before && "
+        "document.querySelector('#model').dataset.state === 'ready'",
+        arg=inside.page.get_attribute("#model", "title"),
+    )
+    inside.page.wait_for_function("() => document.querySelector('#inside .made-of .facts') !== null")
+    inside.wait("embeddings")
+    assert server.whats().count("shape") == 2

@@ -21,8 +21,8 @@ function makeAttentionSection(look) {
     const place = point.pointIndex || point.pointNumber;
     const row = Array.isArray(place) ? place[0] : place;
     look.select(Math.min(row + 1, look.now().reading.ids.length - 1));
-  });
-  const map = makeSlot(look.ask, { waits: wait, draw: (answer) => [figure(answer)] });
+  }, (layout) => ({ ...layout, shapes: [...(layout.shapes || []), ...rowMark(look.now(), look.bound())] }));
+  const map = makeSlot(look.ask, { waits: wait, draw: (answer) => [figure.show(answer)] });
   const row = makeSlot(look.ask, {
     waits: wait,
     failed: () => look.paint(null),
@@ -44,6 +44,7 @@ function makeAttentionSection(look) {
     mapTitle.textContent = wanted === 'head' ? 'Who looks at whom: layer ' + layer + ', head ' + head : wanted === 'layer' ? 'Who looks at whom: layer ' + layer + ', mean of its ' + shape.heads + ' heads'
       : 'Who looks at whom: mean of all ' + shape.layers + ' layers';
     grid.ask({ what: 'grid', ids: reading.ids });
+    figure.again();
     map.ask({ what: 'map_of', ids: reading.ids, layer: wanted === 'all' ? null : layer, head: wanted === 'head' ? head : null });
     if (position === 0) {
       look.paint(null);
@@ -60,7 +61,7 @@ function makeAttentionSection(look) {
       el('p', 'explained', 'Layers from left to right, heads from top to bottom. Each square is a head’s map, shrunk and scaled to its own maximum: a row looks at the columns before it. Click one, or walk with the arrow keys and press Enter.'),
       grid.element),
     card('', title(mapTitle), el('div', 'row', which.element, holder),
-      el('p', 'explained', 'A row is a position that reads, a column one it reads from; the weights of a row sum to 1, and nothing looks ahead. Many heads rest on position 0 when they have nothing to do. Click a row to follow it.'),
+      el('p', 'explained', 'A row is a position that reads, a column one it reads from; the weights of a row sum to 1, and nothing looks ahead. Many heads rest on position 0 when they find nothing else. The outlined row is the one below: click another to follow it.'),
       map.element, atAll),
     card('', title(rowTitle), row.element));
   return {
@@ -70,6 +71,15 @@ function makeAttentionSection(look) {
       ask();
     },
   };
+}
+
+// An outline around the row that the table below explains.
+function rowMark({ position, reading }, bound) {
+  if (position === 0 || position > bound) return [];
+  const colour = getComputedStyle(document.body).getPropertyValue('--tp-choice').trim();
+  return [{
+    type: 'rect', x0: -0.5, x1: Math.min(reading.ids.length, bound) - 0.5, y0: position - 1.5, y1: position - 0.5, line: { color: colour, width: 1.5 },
+  }];
 }
 
 // What one position takes from those before it, with all steps of the softmax.

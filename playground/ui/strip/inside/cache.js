@@ -31,7 +31,7 @@ function cacheAnswer(answer, parts, shape, figure) {
     exact ? el('p', 'say', 'Keys and values: 2 × ' + count(found.layers) + ' layers × ' + count(found.kv_heads) + ' key heads × ' + count(found.head_size) + ' numbers × ' + size + ' bytes (' + found.dtype + ') = ',
       el('b', '', count(found.bytes_per_token) + ' bytes'), ' for each token.',
       shape.heads > found.kv_heads ? ' Were each of the ' + count(shape.heads) + ' query heads to have its own, it would be ' + Number((shape.heads / found.kv_heads).toFixed(2)) + ' times that.' : '') : null,
-    figure(answer),
+    figure.show(answer),
     el('h3', '', 'Which part each message takes'),
     scrollTable('cache-parts', 'which part each message takes', ['message', '', 'positions', 'bytes', 'share'], rows),
   ];

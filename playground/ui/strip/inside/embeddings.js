@@ -85,7 +85,7 @@ function makeEmbeddingSection(look) {
       const { points, explained: shares, cosines } = answer.look;
       const several = points.filter((point) => point.ids.length > 1);
       return [
-        figure(answer),
+        figure.show(answer),
         el('p', 'said', 'The two axes are the first two principal components: they keep ', el('b', '', percent(shares[0] + shares[1])),
           ' of the spread of these words (' + percent(shares[0]) + ' and ' + percent(shares[1]) + '), so words that look close may lie apart. ',
           several.length ? 'Of several tokens, and drawn at the mean of their rows: ' + several.map((point) => point.word).join(', ') + '.' : ''),

@@ -30,7 +30,7 @@ function makeInfluenceSection(look) {
       return [
         total === null ? null : el('div', 'facts', fact('logprob, less that of a blank input', nats(total)), fact('sum of the scores', nats(total - gap)),
           fact('gap', nats(gap)), fact('passes', count(steps))),
-        list, figure(answer),
+        list, figure.show(answer),
         el('p', 'foot', (answered.method === 'rollout' ? 'From the attention weights of every layer, averaged over its heads, for' : 'Computed in ' + dtype + ' for')
           + ' the ' + count(answered.position) + ' positions before the token, of at most ' + count(look.bound()) + '. The run stays as it is.'),
       ];

@@ -7,7 +7,7 @@ function makeLensSection(look) {
     draw(answer) {
       const found = answer.look;
       const { reading, position } = look.now();
-      return [el('p', 'say', ...lensWords(found, reading, position)), figure(answer),
+      return [el('p', 'say', ...lensWords(found, reading, position)), figure.show(answer),
         el('details', 'values', el('summary', '', 'As numbers, block by block'), lensTable(found.rows)),
         el('p', 'foot', 'Each row is normed by its own statistics with the final norm and compared with the output table. The last row is the model’s own output: its logits differ from the run’s model by ',
           el('b', '', found.error === 0 ? '0' : found.error.toExponential(1).replace('-', '−')), ' at most. ' + readsWords(reading.ids.length, look.bound()))];

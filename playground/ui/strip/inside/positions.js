@@ -56,7 +56,7 @@ function positionAnswer(answer, figure) {
   const parts = [el('p', 'say', tokenName(found.text), ' at ', el('b', '', 'position ' + count(one)), ' and put at ', el('b', '', 'position ' + count(other)),
     ', layer ' + found.layer + ', head ' + found.head + '. ', found.kind === 'rotary' ? 'Only the turn differs: the numbers before it are the same'
     + (found.layer ? ', taken from its place in this run.' : '.') : '')];
-  parts.push(figure(answer));
+  parts.push(figure.show(answer));
   if (found.pairs.length) parts.push(el('details', 'values', el('summary', '', 'The angles, pair by pair'), angleTable(found)));
   return parts;
 }

@@ -95,12 +95,19 @@ function tableRow(head, ...cells) {
   return el('tr', '', name, ...cells.map((cell) => el('td', '', cell)));
 }
 
-// The chart of an answer, drawn once and filled anew each time.
-function makeAnswerFigure(label, choose) {
+// The chart of an answer, drawn once and filled anew each time. `dress(layout)` adds what the page knows.
+function makeAnswerFigure(label, choose, dress = (layout) => layout) {
   const figure = makeFigure(label, choose);
-  return (answer) => {
-    if (!answer.figure) return null;
-    figure.show(answer.figure);
-    return figure.element;
+  let made = null;
+  const dressed = (theme) => ({ ...made[theme], layout: dress(made[theme].layout) });
+  const draw = () => figure.show({ get light() { return dressed('light'); }, get dark() { return dressed('dark'); } });
+  return {
+    show(answer) {
+      if (!answer.figure) return null;
+      made = answer.figure;
+      draw();
+      return figure.element;
+    },
+    again() { if (made) draw(); },
   };
 }
