@@ -85,7 +85,7 @@ def read_order(said: Any) -> Order:
         None if seed is None else int(seed),
         _whole("node", said.get("node") or 0, MOST_IDS),
         said.get("model"),
-        _parts(said.get("parts") or [], len(prompt_ids or ())),
+        read_parts(said.get("parts") or [], len(prompt_ids or ())),
         wait=said.get("wait") is True,
     )
     if order.prompt_ids is None and (kind not in ANEW or forced):
@@ -105,7 +105,7 @@ def _whole(name: str, number: Any, most: int) -> int:
     return number
 
 
-def _parts(parts: Any, length: int) -> tuple[Part, ...]:
+def read_parts(parts: Any, length: int) -> tuple[Part, ...]:
     if not isinstance(parts, list) or len(parts) > MOST_PARTS:
         raise ValueError(f"parts must be a list of [kind, added by the template, length], got {parts!r:.40}")
     read: list[Part] = []

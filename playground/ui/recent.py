@@ -37,8 +37,14 @@ from playground.ui.records import SHORT_SHA
 
 MOST_PACKED = 16 * 2**20  # bytes of one page; the oldest go first
 _MOST_UNPACKED = 2**30  # of one piece, which is our own
-_GONE = "The server no longer has this run: run it again, then save it."
 _PACKERS = ThreadPoolExecutor(1, thread_name_prefix="pack runs")  # in the order in which runs end
+
+
+class Gone(ValueError):
+    """Not all of a run is kept."""
+
+    def __init__(self) -> None:
+        super().__init__("The server no longer has this run: run it again, then save it.")
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ class Recent:
 
         A token that was made twice after the same ones, under different settings, is told apart by `shown`:
         the final probability of each step and its dice, as the board has them. Without it the latest counts.
-        Raises ValueError, in a sentence, where not all of it is kept.
+        Raises Gone where not all of it is kept, ValueError where there is nothing to keep.
         """
         for each in list(self._packing):
             each.result()
@@ -150,7 +156,7 @@ class Recent:
         ]
         prompt = next((piece.asked.packed for piece in pieces if piece.asked.packed), b"")
         if not prompt:
-            raise ValueError(_GONE)
+            raise Gone
         steps, last = _path(pieces, path, shown)
         return _joined(last, from_plain(Prompt, json.loads(inflate(prompt, _MOST_UNPACKED, GZIP))), steps)
 
@@ -205,7 +211,7 @@ def _path(
                 if not shown:
                     break
         if not found:
-            raise ValueError(_GONE)
+            raise Gone
         step, last = min(found, key=lambda each: _unlike(each[0], shown[index])) if shown else found[0]
         steps.append(step)
     assert last is not None

@@ -87,6 +87,7 @@ function startShare(element, props, watch, trigger) {
     show: later(show),
     opened: later(opened),
     file: (op) => saveFile(op).then(() => panel.tell(op.name + ' is in your downloads.'), () => panel.refused('The browser could not save the file.')),
+    again: () => panel.tell('The server no longer has this run, and makes it again: its times will be new …'),
     saved: panel.saved,
     refused: ({ why }) => refused(why),
   });

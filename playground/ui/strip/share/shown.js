@@ -7,6 +7,20 @@ function questionOf(run) {
   return textOfTokens(own.filter((token) => token.segment === last)).text.replace(/\s+/g, ' ').trim();
 }
 
+// How each token of the answer came: [[until, forced, settings]], by stretches that came in the same way.
+function stretchesOf(branches, lane) {
+  const stretches = [];
+  lane.steps.forEach((step, index) => {
+    let from = lane;
+    while (from.parent !== null && index < from.at) from = branches[from.parent];
+    const forced = step.draw.method === 'forced';
+    const last = stretches[stretches.length - 1];
+    if (last && last[1] === forced && last[2] === from.params) last[0] = index + 1;
+    else stretches.push([index + 1, forced, from.params]);
+  });
+  return stretches;
+}
+
 function shownRun(board) {
   const run = board.now();
   const lane = run && run.lanes[0];
@@ -18,6 +32,9 @@ function shownRun(board) {
     request: {
       what: 'run', model: run.model, prompt_ids: run.prompt.map((token) => token.id), ids: lane.steps.map((step) => step.id),
       shown: lane.steps.map((step) => [step.finalProb, step.draw.u]),
+      again: run.frozen || !lane.params ? null : {
+        parts: partsOf(run.segments, run.prompt), stretches: stretchesOf(run.branches, lane), watched: (run.watched || []).map(({ id }) => id),
+      },
     },
     picture: { title: questionOf(run), lanes: [{ name: '', lane }], mode, foot: 'Token Playground' },
     figures: [{
