@@ -77,7 +77,21 @@ function inFront() {
   return document.querySelector('#tab-compare-button')?.getAttribute('aria-selected') === 'true' ? 'comparison' : 'run';
 }
 
+// Whether that stands on another tab: those beside the two have nothing of their own to share.
+function isElsewhere() {
+  const tab = document.querySelector('button[role="tab"][aria-selected="true"]');
+  return Boolean(tab) && !['tab-playground-button', 'tab-compare-button'].includes(tab.id);
+}
+
 const readSetupOfPage = () => (inFront() === 'comparison' ? lent('comparison').setup(modelOfPage()) : readForm());
+
+// The page learns which model runs some time after it came; where that is still loading nobody waits for it.
+async function runningModel() {
+  for (let tries = 0; tries < 30 && !document.querySelector('#model[data-state="ready"]'); tries += 1) {
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+  }
+  return modelOfPage();
+}
 
 // Fills the form that the setup is for. Returns sentences about what did not fit.
 async function fillPage(setup) {
@@ -85,8 +99,8 @@ async function fillPage(setup) {
   const what = setup.kind === 'run' ? 'run' : 'comparison';
   openTab(what);
   const left = what === 'run' ? fillForm(setup) : (await borrow('comparison')).fill(setup);
-  const running = modelOfPage();
-  if (setup.model && setup.model !== running) {
+  const running = setup.model && await runningModel();
+  if (setup.model !== running) {
     left.push('They were made with ' + setup.model + (running ? '; ' + running + ' runs here now.' : '.'));
   }
   return left;

@@ -44,7 +44,7 @@ function offerFile(name, blob) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-// `on`: {page() (how it is served), setup() (of the form in front), board(), save(), file(format), open(file)}.
+// `on`: {page() (how it is served), setup() (of the form in front), board(), elsewhere() (whether another tab shows), save(), file(format), open(file)}.
 function startPanel(panel, press, on) {
   const find = (selector) => panel.querySelector(selector);
   const settings = linkField(find('.settings-link .link'));
@@ -134,6 +134,7 @@ function startPanel(panel, press, on) {
     panel.hidden = false;
     press.setAttribute('aria-expanded', 'true');
     tell('');
+    find('.whose').hidden = !on.elsewhere();
     showReplay();
     showFiles();
     if (await showSettings()) settings.select();
@@ -151,6 +152,9 @@ function startPanel(panel, press, on) {
   document.addEventListener('keydown', (event) => { if (event.key === 'Escape' && !panel.hidden) close(true); });
   document.addEventListener('pointerdown', (event) => {
     if (!panel.hidden && !panel.contains(event.target) && !press.contains(event.target)) close(false);
+  });
+  panel.addEventListener('focusout', ({ relatedTarget: next }) => {
+    if (next && !panel.contains(next) && next !== press) close(false);
   });
   find('.save').addEventListener('click', () => {
     waiting = on.front().shown;

@@ -17,6 +17,7 @@ function startShare(element, props, watch, trigger) {
   const panel = startPanel(element.querySelector('.share'), press, {
     page: () => page,
     setup: readSetupOfPage,
+    elsewhere: isElsewhere,
     front() {
       const what = inFront();
       const board = lent(what);
