@@ -23,6 +23,7 @@ from playground.ui.tunnel import open_tunnel
 from playground.ui.visitors import Door, Visitors, trust
 
 _DAY_S = 86_400
+_MOST_EVENTS = 2_000  # Gradio answers 40 at once unless told, and one that waits for a seat is one of them
 
 
 def make_server(host: Host, settings: Settings, as_page: Callable[[Trace], str] | None = None) -> Server:
@@ -50,6 +51,7 @@ def access(server: Server) -> dict[str, Any]:
     """How the page wants to be launched, as far as it is decided who comes in."""
     options: dict[str, Any] = {
         "enable_monitoring": False,
+        "max_threads": _MOST_EVENTS,
         "app_kwargs": {
             "routes": [health_route(server)],
             "middleware": [Middleware(Door, visitors=server.visitors)],

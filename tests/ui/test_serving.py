@@ -202,6 +202,21 @@ def test_calls_are_counted_while_they_are_worked_on(tmp_path: Path, name: str, s
             assert time.monotonic() < deadline
 
 
+def test_b53_who_waits_for_a_seat_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    engine = FakeEngine(gate=threading.Semaphore(0))
+    with served(tmp_path, engine, visitor_runs=100, max_lanes=2) as (url, server):
+        events = [posted(url, "call/generate", ASKED, "{}")["event_id"] for _ in range(50)]
+        deadline = time.monotonic() + 20
+        while server.seats.waiting < 48:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert told(url, "tokenize", posted(url, "call/tokenize", "Hi")["event_id"])[0] == "complete"
+        assert server.seats.waiting == 48
+        assert engine.gate is not None
+        engine.gate.release(100_000)
+        assert {told(url, "generate", event)[0] for event in events} == {"complete"}
+
+
 def test_a_request_that_waits_for_its_answer_counts_once(tmp_path: Path) -> None:
     with served(tmp_path, FakeEngine(), visitor_calls=1) as (url, _):
         assert len(posted(url, "run/tokenize", "Hi")["data"][0]) == 2
