@@ -188,3 +188,7 @@ def test_parameters_in_short() -> None:
     assert evaluate("[134515008, 7241732096, 1500000, 900].map(millions)") == [
         "135 M", "7.2 B", "1.5 M", "900",
     ]  # fmt: skip
+
+
+def test_a_sum_of_rounded_shares_is_whole_and_a_real_gap_stays() -> None:
+    assert evaluate("[0.99999, 1.00002, 0.9981, 0].map(roundedShare)") == [1, 1, 0.9981, 0]

@@ -99,7 +99,7 @@ function rowAnswer(found, reading, byWeight, ordered) {
   const sorted = () => (byWeight ? [...lines].sort((a, b) => rows[b.dataset.position].weight - rows[a.dataset.position].weight) : lines);
   const capped = found.softcap ? ', capped at ± ' + found.softcap : '';
   const foot = el('tr', 'rest', el('th', '', ''), el('td', '', found.sink > 0 ? 'sum, and the sink' : 'sum'), el('td'), el('td'), el('td'), el('td', '', number(total, 4)), el('td'),
-    el('td', '', percent(Math.min(1, found.weights.reduce((sum, weight) => sum + weight, found.sink)))));
+    el('td', '', percent(roundedShare(found.weights.reduce((sum, weight) => sum + weight, found.sink)))));
   const table = scrollTable('attention-row', 'attention of one position, step by step',
     ['pos.', 'token', 'q · k', '×\u00a0' + Number(found.scale.toPrecision(4)) + capped, 'mask', 'exp(− largest)', '', 'weight'], sorted(), foot);
   const order = makeSegments('row-order', 'order of the rows', [['position', 'By position'], ['weight', 'By weight']], (value) => {

@@ -47,7 +47,7 @@ function makeInfluenceSection(look) {
     const say = (score) => (signed ? signedNumber(score, 3) : percent(score));
     look.paint({
       scores, signed, least: signed ? '−' + most.toFixed(2) : '0', most: signed ? '+' + most.toFixed(2) + ' nats' : percent(most),
-      words: signed ? 'amber made this token less likely, blue more' : 'share of what was read',
+      words: signed ? 'blue spoke for this token, amber against it' : 'share of what was read',
     });
     const ranked = groups.map((group, place) => ({ ...group, place })).sort((a, b) => Math.abs(b.score) - Math.abs(a.score) || a.place - b.place).slice(0, 12);
     const rows = ranked.map(({ from, to, name, score }) => {

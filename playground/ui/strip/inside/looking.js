@@ -127,6 +127,11 @@ function sameWords(one, other) {
   return sorted(one) === sorted(other);
 }
 
+// A sum of shares that came with few digits: what is missing to 1 past the fourth is their rounding.
+function roundedShare(sum) {
+  return Math.round(sum * 1e4) / 1e4;
+}
+
 // A number of any size with a true minus, for tables.
 function signedNumber(value, digits = 3) {
   if (value === 0) return '0';

@@ -28,7 +28,7 @@ function makePositionSection(look) {
     first.max = reading.ids.length - 1;
     const [one, other] = [first, second].map((input) => Math.max(0, Math.round(Number(input.value)) || 0));
     explained.textContent = {
-      rotary: 'This model has rotary positions: before a query meets a key, each pair of their numbers is turned by an angle that grows with the position. Two tokens turned alike cancel out, so their score depends on how far apart they stand, not on where.',
+      rotary: 'This model has rotary positions: before a query meets a key, each pair of their numbers is turned by an angle that grows with the position. In their product only the difference of the two angles is left, so a score depends on how far apart two tokens stand, not on where.',
       learned: 'This model has a table of learned positions: row 0, row 1 and so on is added to the token’s embedding before the first block.',
       none: 'This model adds nothing for positions.',
     }[shape.positions] || 'How this model knows positions is not known here.';
