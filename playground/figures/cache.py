@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
-from playground.figures.look import axis, layout, legend, palette, unit
+from playground.figures.look import Palette, axis, layout, legend, palette, unit
 from playground.figures.words import literal
 from playground.findings.inside import CacheLook
 
@@ -55,12 +56,22 @@ def growth(found: CacheLook, parts: Sequence[tuple[str, int]] = (), *, dark: boo
             xaxis=axis(colours, range=[0, end], nticks=8, tickformat=",d", showgrid=False,
                        title={"text": "tokens", "font": {"size": 11, "color": colours.mute}, "standoff": 4}),
             yaxis=axis(colours, nticks=5, tickformat="~g", rangemode="tozero"),
-            annotations=[unit(_UNITS[power], colours, x=0, xanchor="right", xshift=-8)],
+            annotations=[
+                unit(_UNITS[power], colours, x=0, xanchor="right", xshift=-8),
+                *([_reserved(held, _UNITS[power], colours)] if found.reserved else []),
+            ],
             shapes=[{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": held, "y1": held,
                      "visible": bool(found.reserved),
                      "line": {"color": colours.mute, "width": 1.25, "dash": "dot"}}],
         ),
     )  # fmt: skip
+
+
+def _reserved(held: float, unit: str, colours: Palette) -> dict[str, Any]:
+    """What the dotted line means."""
+    return {"x": 0, "xref": "paper", "xanchor": "left", "xshift": 6, "y": held, "yanchor": "top",
+            "text": f"set aside: {held:.3g} {unit}", "showarrow": False,
+            "font": {"size": 11, "color": colours.mute}}  # fmt: skip
 
 
 def _unit(largest: int) -> tuple[int, float]:

@@ -105,12 +105,15 @@ def ramp(dark: bool, stops: int = 16) -> list[list[Any]]:
     return [[share, oklch(*colour)] for share, colour in zip(shares, mixed, strict=True)]
 
 
-def scale(dark: bool, *, texts: bool = True) -> list[list[Any]]:
-    """From nothing to the model's blue, as a plotly colour scale. With `texts`, text in ink stays readable on
-    all of it; without, it goes to the full colour."""
-    colours = palette(dark)
-    last = ("#4660c8" if dark else "#8fa3ee") if texts else colours.model
-    return [[0.0, colours.surface], [1.0, last]]
+def scale(dark: bool) -> list[list[Any]]:
+    """From nothing towards the model's blue, as plotly's scale; text in ink can be read on all of it."""
+    return [[0.0, palette(dark).surface], [1.0, "#4660c8" if dark else "#8fa3ee"]]
+
+
+def mixed(first: str, last: str, share: float) -> str:
+    """The colour `share` of the way from #rrggbb `first` to `last`, straight in sRGB."""
+    pairs = [(int(first[at : at + 2], 16), int(last[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
 def thinned(count: int, most: int) -> list[int]:

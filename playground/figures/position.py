@@ -1,83 +1,102 @@
-"""One token at two positions: what its query looks like at both, and its score by distance."""
+"""One token at two positions: what its query and key are at both, and its score by distance."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import plotly.graph_objects as go
 
 from playground.figures.look import Palette, axis, empty, layout, legend, palette, unit
-from playground.findings.inside import PositionLook
+from playground.findings.inside import PositionLook, Row
+
+_PANEL, _BETWEEN = 120, 52  # pixels of height
+_ABOVE, _BELOW = 48, 26
+Panel = tuple[str, tuple[Row, ...]]  # what it shows, and its numbers: one row for each position, or one alone
 
 
 def positions(found: PositionLook, *, dark: bool = False) -> go.Figure:
-    """Above, the numbers of the query at both positions (of the positions' own vectors, for a model with a
-    table of them); below, for rotary models, the score of the token with itself by distance."""
+    """Panels below one another: the numbers of the query and of the key at both positions (of the positions'
+    own vectors, for a model with a table of them), then, for rotary models, the score of the token with
+    itself by distance."""
     colours = palette(dark)
-    rows = found.table if found.kind == "learned" and found.table else found.queries
-    if not rows:
+    panels = _panels(found)
+    if not panels:
         return empty("This model adds nothing for positions.", colours)
-    what = "position vector" if rows is found.table else "query"
-    names = [f"{what} at {place:,}" for place in found.positions]
-    figure = go.Figure()
-    for row, name, colour in zip(rows, names, (colours.model, colours.choice), strict=False):
-        figure.add_trace(
-            go.Scatter(
-                name=name,
-                x=list(range(len(row))),
-                y=list(row),
-                mode="lines",
-                line={"color": colour, "width": 1.5},
-                hovertemplate=f"{name}, number %{{x}}: %{{y:.3f}}<extra></extra>",
-            )
+    height = len(panels) * _PANEL + (len(panels) - 1) * _BETWEEN
+    figure = go.Figure(
+        layout=layout(
+            colours,
+            height=height + _ABOVE + _BELOW,
+            margin={"l": 44, "r": 12, "t": _ABOVE, "b": _BELOW},
+            legend=legend(y=1, yref="container", yanchor="top"),
+            barmode="group",
+            bargap=0.25,
+            bargroupgap=0,
         )
-    both = bool(found.scores)
-    figure.update_layout(_layout(found, colours, both, what))
-    if both:
-        figure.add_trace(
-            go.Scatter(
-                name="score by distance",
-                x=list(range(len(found.scores))),
-                y=list(found.scores),
-                xaxis="x2",
-                yaxis="y2",
-                mode="lines+markers" if len(found.scores) <= 60 else "lines",
-                line={"color": colours.end, "width": 1.5},
-                marker={"color": colours.end, "size": 4},
-                hovertemplate="%{x:,} positions apart: score %{y:.3f}<extra></extra>",
-                showlegend=False,
-            )
+    )
+    for place, (what, rows) in enumerate(panels):
+        number = "" if place == 0 else str(place + 1)
+        at = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        top = 1 - place * (_PANEL + _BETWEEN) / height
+        bottom = max(0.0, top - _PANEL / height)
+        figure.add_traces(
+            _bars(found, what, rows, at, place == 0, colours)
+            if len(rows) == 2
+            else [_line(rows[0], at, colours)]
         )
+        far = len(rows[0]) - 1
+        room = 0.7 if len(rows) == 2 else 0.02 * max(1, far)
+        figure.update_layout(
+            {
+                f"xaxis{number}": axis(colours, anchor=f"y{number}", range=[-room, far + room],
+                                       tickformat=",d", nticks=9, showgrid=False),
+                f"yaxis{number}": axis(colours, anchor=f"x{number}", domain=[bottom, top],
+                                       nticks=4, zeroline=True, zerolinecolor=colours.line),
+            }
+        )  # fmt: skip
+        figure.add_annotation(unit(what, colours, x=0, xanchor="left", y=top, yshift=3))
     return figure
 
 
-def _layout(found: PositionLook, colours: Palette, both: bool, what: str) -> go.Layout:
-    more = {}
-    notes = [unit(f"numbers of the {what}", colours, x=1, xanchor="right")]
-    if both:
-        far = max(1, len(found.scores) - 1)
-        more = {
-            "xaxis2": axis(colours, anchor="y2", range=[-0.02 * far, 1.02 * far], tickformat=",d",
-                           nticks=8, showgrid=False),
-            "yaxis2": axis(colours, domain=[0, 0.36], anchor="x2", nticks=4),
-        }  # fmt: skip
-        notes.append(
-            unit(
-                "q · k ÷ √"
-                + f"{len(found.queries[0])} with the same token, by how many positions it lies back",
-                colours,
-                x=0,
-                xanchor="left",
-            )
-            | {"y": 0.38}
+def _panels(found: PositionLook) -> list[Panel]:
+    if found.table:
+        return [("numbers of the position’s vector", found.table)]
+    panels: list[Panel] = []
+    if found.queries and found.keys:
+        panels += [("numbers of the query", found.queries), ("numbers of the key", found.keys)]
+    if found.scores:
+        root = f" ÷ √{len(found.queries[0])}" if found.queries else ""
+        panels.append((f"q · k{root}, by positions that the key lies back", (found.scores,)))
+    return panels
+
+
+def _bars(
+    found: PositionLook, what: str, rows: tuple[Row, ...], at: dict[str, Any], named: bool, colours: Palette
+) -> list[go.Bar]:
+    """One group per number; what the position does not change stands side by side, equally high."""
+    return [
+        go.Bar(
+            name=f"at position {place:,}",
+            x=list(range(len(row))),
+            y=list(row),
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate=f"{what} at position {place:,}<br>no. %{{x}}: %{{y:.3f}}<extra></extra>",
+            showlegend=named,
+            **at,
         )
-    width = len(found.queries[0]) if found.queries else len(found.table[0])
-    return layout(
-        colours,
-        height=420 if both else 260,
-        margin={"l": 44, "r": 12, "t": 28, "b": 26},
-        legend=legend(),
-        xaxis=axis(colours, range=[-0.5, width - 0.5], nticks=9, showgrid=False, anchor="y"),
-        yaxis=axis(colours, domain=[0.54, 1] if both else [0, 1], nticks=5, zeroline=True,
-                   zerolinecolor=colours.line),
-        annotations=notes,
-        **more,
-    )  # fmt: skip
+        for place, row, colour in zip(found.positions, rows, (colours.model, colours.choice), strict=True)
+    ]
+
+
+def _line(scores: Row, at: dict[str, Any], colours: Palette) -> go.Scatter:
+    return go.Scatter(
+        name="score by distance",
+        x=list(range(len(scores))),
+        y=list(scores),
+        mode="lines+markers" if len(scores) <= 60 else "lines",
+        line={"color": colours.end, "width": 1.5},
+        marker={"color": colours.end, "size": 4},
+        hovertemplate="%{x:,} positions back: score %{y:.3f}<extra></extra>",
+        showlegend=False,
+        **at,
+    )
