@@ -46,7 +46,7 @@ class Settings:
     public_url: str = _setting("", "address that links begin with; the one in the browser if not given")
     password: str = _setting("", "asked of everybody who opens the page or calls the API; none if not given")
     trusted_proxy: str = _setting(
-        "", "proxies whose X-Forwarded-For tells visitors apart: addresses or networks, or * for all"
+        "", "proxies whose X-Forwarded-For tells visitors apart: addresses or networks; * believes everybody"
     )
     visitor_runs: int = _setting(8, "most lanes of one visitor at once, where strangers use it", 1, 256)
     visitor_calls: int = _setting(8, "most short requests of one visitor at once, likewise", 1, 10_000)

@@ -23,6 +23,7 @@ class Served:
 
     def __init__(self, peer: str) -> None:
         self.peer, self.seen = peer, ""
+        self.blocks: dict[int, Any] = {}
 
     def launch(self, **options: Any) -> None:
         async def app(scope: Any, receive: Any, send: Any) -> None:
