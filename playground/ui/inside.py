@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from playground.codec import to_plain
@@ -47,6 +47,7 @@ class Question:
 
     see: Callable[[Any], Any]  # the engine's Inside to findings
     draw: Callable[..., Any] | None = None  # findings, and `dark`, to a figure
+    drawn: tuple[str, ...] = ()  # fields that the figure alone tells: too large to be sent twice
 
 
 def insider(server: Server) -> Callable[[Any], Awaitable[str]]:
@@ -64,7 +65,8 @@ def see(engine: Engine, question: Question) -> Op:
     inside = engine.inside
     assert inside is not None  # read_question refused it
     found = question.see(inside)
-    told: Op = {"look": rounded(to_plain(found)), "bound": inside.most}
+    rest = replace(found, **dict.fromkeys(question.drawn, ()))
+    told: Op = {"look": rounded(to_plain(rest)), "bound": inside.most}
     if question.draw is not None:
         told["figure"] = both_themes(question.draw, found)
     return told
@@ -202,6 +204,7 @@ def _map_of(asked: _Asked) -> Question:
     return Question(
         lambda inside: inside.attention_map(ids, layer=layer, head=head, owner=owner),
         lambda found, dark: attention.head_map(found, names, dark=dark),
+        drawn=("weights",),
     )
 
 

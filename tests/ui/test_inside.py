@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from playground.codec import to_plain
@@ -79,12 +81,20 @@ def test_numbers_are_the_engines_own(engine: LocalEngine) -> None:
         (LOOKS[0], inside.shape()),
         (LOOKS[1], inside.embedding(97)),
         (LOOKS[2], inside.embedding_map(["a", "bc", "d"], side="output")),
-        (LOOKS[6], inside.attention_map(IDS, layer=1, head=0)),
         (LOOKS[8], inside.attention_row(IDS, 4, layer=0, head=3)),
         (LOOKS[9], inside.lens(IDS, 4)),
         (LOOKS[13], inside.cache(8, ids=IDS)),
     ):
         assert ask(engine, look)["look"] == json.loads(json.dumps(rounded(to_plain(found))))
+
+
+def test_a_map_is_sent_once_in_its_figure(engine: LocalEngine) -> None:
+    told = ask(engine, LOOKS[6])
+    assert told["look"] == {"layer": 1, "head": 0, "window": None, "weights": []}
+    sent = told["figure"]["light"]["data"][0]["z"]
+    drawn = np.frombuffer(base64.b64decode(sent["bdata"]), np.float32).reshape(len(IDS), len(IDS))
+    weights = np.array(engine.inside.attention_map(IDS, layer=1, head=0).weights, np.float32)
+    np.testing.assert_array_equal(np.nan_to_num(drawn), weights)
 
 
 def test_rounding_keeps_five_digits_and_whole_numbers() -> None:
