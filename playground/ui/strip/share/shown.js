@@ -8,7 +8,7 @@ function questionOf(run) {
 }
 
 // How each token of the answer came: [[until, forced, settings]], by stretches that came in the same way.
-function stretchesOf(branches, lane) {
+function howMade(branches, lane) {
   const stretches = [];
   lane.steps.forEach((step, index) => {
     let from = lane;
@@ -33,7 +33,7 @@ function shownRun(board) {
       what: 'run', model: run.model, prompt_ids: run.prompt.map((token) => token.id), ids: lane.steps.map((step) => step.id),
       shown: lane.steps.map((step) => [step.finalProb, step.draw.u]),
       again: run.frozen || !lane.params ? null : {
-        parts: partsOf(run.segments, run.prompt), stretches: stretchesOf(run.branches, lane), watched: (run.watched || []).map(({ id }) => id),
+        parts: partsOf(run.segments, run.prompt), stretches: howMade(run.branches, lane), watched: (run.watched || []).map(({ id }) => id),
       },
     },
     picture: { title: questionOf(run), lanes: [{ name: '', lane }], mode, foot: 'Token Playground' },
