@@ -39,7 +39,7 @@ def influence(
     by one pass forward and one back. "integrated gradients" (Sundararajan et al. 2017): each vector times the
     mean gradient on the straight line from all-zero vectors, by the midpoint rule at `steps` points, each a
     pass forward and one back. Their sum nears `total`, the logprob less that of all-zero vectors; `gap` is
-    what it misses.
+    what it misses: it can be large, since norms make logprobs change abruptly close to all-zero vectors.
 
     All is computed in float32. Weights kept in less are copied for a pass and dropped after it, up to
     `MOST_COPIED` bytes. Raises ValueError for what cannot be had.
@@ -60,7 +60,7 @@ def influence(
         find = _integrated if method == METHODS[1] else _plain
         scores, total = find(reader, before, chosen, steps)
         if not all(map(math.isfinite, scores)):
-            raise NotAvailable("not available here: the gradient of this choice is too large to be a number")
+            raise NotAvailable("not available here: the gradient of this choice is no number")
         gap = None if total is None else total - math.fsum(scores)
         found = Influence(position, chosen, method, scores, steps, total, gap, "float32")
         reader.kept.put(key, found, 32 * len(scores))
