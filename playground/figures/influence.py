@@ -46,7 +46,7 @@ def influence(found: Influence, texts: Sequence[str] = (), *, dark: bool = False
             meta={"least_width": min(900, 60 + 13 * len(marks))},
             xaxis=axis(colours, showgrid=False, ticks="", range=[-0.6, len(places) - 0.4], tickangle=-60,
                        tickvals=marks, ticktext=[_short(names[place]) or str(place) for place in marks]),
-            yaxis=axis(colours, nticks=5, zeroline=True, zerolinecolor=colours.line,
+            yaxis=axis(colours, nticks=8, zeroline=True, zerolinecolor=colours.line,
                        range=_span(found.scores, cut), tickformat="~g" if signed else "~p"),
             annotations=[
                 unit("nats of the raw logprob" if signed else "share", colours, x=0, xanchor="left",
