@@ -23,6 +23,9 @@ from playground.ui.tunnel import open_tunnel
 from playground.ui.visitors import Door, Visitors, trust
 
 _DAY_S = 86_400
+# Open pages whose latest runs, and last values of the API, are remembered: Gradio would take 10,000. Whoever
+# is beyond has them made again from ids and settings.
+_MOST_SESSIONS = 500
 _MOST_EVENTS = 2_000  # Gradio answers 40 at once unless told, and one that waits for a seat is one of them
 
 
@@ -52,6 +55,7 @@ def access(server: Server) -> dict[str, Any]:
     options: dict[str, Any] = {
         "enable_monitoring": False,
         "max_threads": _MOST_EVENTS,
+        "state_session_capacity": _MOST_SESSIONS,
         "app_kwargs": {
             "routes": [health_route(server)],
             "middleware": [Middleware(Door, visitors=server.visitors)],

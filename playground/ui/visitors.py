@@ -28,6 +28,8 @@ _CLOSED = re.compile(
 )
 _LOGIN = re.compile(r"/login/?$")
 MOST_BODY = 40 * 2**20  # bytes of a request: the largest file, in base64, with room to spare
+_API = re.compile(r"/(run|api|call)/[^/]+/?$")
+MOST_API_BODY = 2 * 2**20  # of a request to the API, whose values Gradio keeps with the session
 MOST_GUESSES, GUESSING_S = 10, 600.0  # wrong passwords of one visitor, and within how long
 _HOUR_S = 3600.0
 _OWNER = "[0-9a-f]{32}"
@@ -207,8 +209,9 @@ class Door:
             return
         headers = dict(scope.get("headers", ()))
         length = headers.get(b"content-length", b"0")
-        if b"transfer-encoding" in headers or not length.isdigit() or int(length) > MOST_BODY:
-            await _refuse(send, 413, f"A request must say its length, at most {MOST_BODY:,} bytes.")
+        most = MOST_API_BODY if _API.search(path) else MOST_BODY
+        if b"transfer-encoding" in headers or not length.isdigit() or int(length) > most:
+            await _refuse(send, 413, f"A request must say its length, at most {most:,} bytes.")
             return
         address: str = (scope.get("client") or ("",))[0]
 

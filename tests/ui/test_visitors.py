@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from playground.ui.visitors import MOST_BODY, Busy, Door, Visitors, read_owner
+from playground.ui.visitors import MOST_API_BODY, MOST_BODY, Busy, Door, Visitors, read_owner
 
 
 def test_runs_are_counted_by_visitor() -> None:
@@ -110,6 +110,19 @@ def test_a_request_without_bounds_is_not_read(headers: Any, status: int) -> None
     found, body = asyncio.run(asked(Door(app, Visitors()), "/gradio_api/queue/join", headers=headers))
     assert found == status
     assert body == b"ok" or "at most 41,943,040 bytes" in json.loads(body)["detail"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/gradio_api/run/trace", "/gradio_api/call/render", "/play/gradio_api/api/trace/"]
+)
+def test_the_api_takes_less_since_it_is_kept(path: str) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    for size, status in ((MOST_API_BODY, 200), (MOST_API_BODY + 1, 413)):
+        headers = [(b"content-length", b"%d" % size)]
+        assert asyncio.run(asked(Door(app, Visitors()), path, headers=headers))[0] == status
 
 
 def saved(visitors: Visitors, address: str) -> None:
