@@ -95,10 +95,10 @@ class PositionLook:
     positions: tuple[int, int]
     pairs: tuple[RotaryPair, ...]  # empty where nothing rotates
     before: Row  # the query before it is turned, (head_size,); empty where nothing rotates
-    queries: tuple[Row, ...]  # at the two positions
+    queries: tuple[Row, ...]  # at the two positions; empty, like keys and scores, where no position is added
     keys: tuple[Row, ...]
     table: tuple[Row, ...]  # the learned vectors of the two positions, (2, width); empty for others
-    scores: Row  # q(first) · k(first - d) / sqrt(head_size) for d = 0 … ; depends on the distance alone
+    scores: Row  # q(first) · k(first - d) · the layer's scale for d = 0 … ; by distance alone if it turns
 
 
 @dataclass(frozen=True, slots=True)

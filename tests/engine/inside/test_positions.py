@@ -1,4 +1,4 @@
-"""One token at two positions against formulas written out here, and word order against plain passes."""
+"""One token at two positions against formulas written out here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from transformers import BloomConfig, BloomForCausalLM
+from transformers import (
+    BloomConfig,
+    BloomForCausalLM,
+    CohereConfig,
+    CohereForCausalLM,
+    GPTJConfig,
+    GPTJForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
+    SmolLM3Config,
+    SmolLM3ForCausalLM,
+)
 
 from playground.engine.inside import NotAvailable
 from playground.engine.local import LocalEngine
@@ -173,6 +184,65 @@ def test_learned_positions_are_their_table() -> None:
     assert (deeper.queries, deeper.keys, deeper.scores) == ((), (), ())
 
 
+# -- other families -----------------------------------------------------------------------------------
+
+SIZES = fakes._sizes(fakes.VOCABULARY, 256, 2)
+NO_MARKS = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+
+
+def cohere() -> Any:
+    return fakes._made(CohereForCausalLM, CohereConfig(**SIZES, num_key_value_heads=2), 0)
+
+
+def gptj() -> Any:
+    sizes = {"n_positions": 256, "n_embd": 32, "n_layer": 2, "n_head": HEADS, "rotary_dim": 4}
+    return fakes._made(GPTJForCausalLM, GPTJConfig(vocab_size=fakes.VOCABULARY, **sizes, **NO_MARKS), 0)
+
+
+def smollm3() -> Any:
+    """The second layer has no positions."""
+    config = SmolLM3Config(**SIZES, num_key_value_heads=2, no_rope_layers=[1, 0])
+    return fakes._made(SmolLM3ForCausalLM, config, 0)
+
+
+def opt() -> Any:
+    """Position 0 is row 2 of the table."""
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": HEADS, "ffn_dim": 64}
+    config = OPTConfig(vocab_size=fakes.VOCABULARY, **sizes, **NO_MARKS, word_embed_proj_dim=32)
+    return fakes._made(OPTForCausalLM, config, 0)
+
+
+@pytest.mark.parametrize(("make", "theta", "numbers_turned"), [(cohere, 500_000, 8), (gptj, 10_000, 4)])
+def test_pairs_of_neighbours(make: Make, theta: float, numbers_turned: int) -> None:
+    with engine_of(make()) as engine:
+        found = inside_of(engine).positions(IDS, FIRST, SECOND, layer=1, head=2)
+    frequencies = powers(theta, numbers_turned)
+    np.testing.assert_allclose([pair.frequency for pair in found.pairs], frequencies, rtol=1e-5)
+    bare = np.array(found.before)
+    for position, row in zip((FIRST, SECOND), found.queries, strict=True):
+        as_complex = bare[:numbers_turned].view(complex) * np.exp(1j * position * frequencies)
+        np.testing.assert_allclose(row[:numbers_turned], as_complex.view(float), atol=5e-4)
+        np.testing.assert_allclose(row[numbers_turned:], bare[numbers_turned:], atol=1e-6)
+
+
+def test_a_layer_without_positions_turns_nothing() -> None:
+    with engine_of(smollm3()) as engine:
+        turns, still = (
+            inside_of(engine).positions(IDS, FIRST, SECOND, layer=layer, head=1) for layer in (0, 1)
+        )
+    assert len(turns.pairs) == 4
+    assert (still.kind, still.pairs, still.before) == ("rotary", (), ())
+    np.testing.assert_allclose(*still.queries, atol=1e-6)
+    np.testing.assert_allclose(still.scores, still.scores[0], atol=1e-6)
+
+
+def test_a_table_may_begin_later() -> None:
+    with engine_of(opt()) as engine:
+        found = inside_of(engine).positions(IDS, FIRST, SECOND, layer=0, head=1)
+        table = opt().model.decoder.embed_positions.weight
+        np.testing.assert_array_equal(found.table, table[[FIRST + 2, SECOND + 2]])
+
+
 def bloom() -> Any:
     config = BloomConfig(vocab_size=fakes.VOCABULARY, hidden_size=32, n_layer=2, n_head=4)
     return fakes._made(BloomForCausalLM, config, 0)
@@ -219,59 +289,6 @@ def test_looking_changes_nothing(make: Make) -> None:
         assert not any(getattr(module, kind) for module in model.modules() for kind in hooks)
 
 
-# -- word order ---------------------------------------------------------------------------------------
-
-
-def expected(model: Any, text: str) -> np.ndarray:
-    with torch.inference_mode():
-        logits = model(torch.tensor([list(text.encode())])).logits[0, -1]
-    return torch.softmax(logits.double(), -1).numpy()
-
-
-@pytest.mark.parametrize("make", [fakes.tiny_llama, fakes.tiny_gpt2, fakes.tiny_gemma3, fakes.tiny_mamba])
-def test_order_against_plain_passes(make: Make) -> None:
-    texts = ("the dog bit the man", "the man bit the dog")
-    before, after = (expected(make(), text) for text in texts)
-    with engine_of(make()) as engine:
-        found = inside_of(engine).order(texts, n=7)
-        visible = engine.vocabulary.visible
-        back = inside_of(engine).order((texts[1], texts[0]), n=7)
-    assert found.texts == texts
-    assert found.ids == tuple(tuple(text.encode()) for text in texts)
-    assert found.total_variation == pytest.approx(np.abs(before - after).sum() / 2, abs=1e-5)
-    assert found.divergence == pytest.approx((before * np.log(before / after)).sum(), abs=1e-4)
-    likeliest = np.argsort(-np.maximum(before, after), kind="stable")[:7]
-    assert [name for name, _, _ in found.tokens] == [visible(int(token_id)) for token_id in likeliest]
-    np.testing.assert_allclose(
-        [chances for _, *chances in found.tokens],
-        np.stack([before[likeliest], after[likeliest]], 1),
-        atol=1e-5,
-    )
-    assert back.total_variation == pytest.approx(found.total_variation)
-    assert [row[:0:-1] for row in back.tokens] == [row[1:] for row in found.tokens]
-
-
-def test_the_same_text_twice_is_no_difference() -> None:
-    with engine_of(fakes.tiny_llama()) as engine:
-        found = inside_of(engine).order(("as it is", "as it is"))
-    assert (found.total_variation, found.divergence, len(found.tokens)) == (0.0, 0.0, 10)
-
-
-@pytest.mark.parametrize(
-    ("texts", "n", "why"),
-    [
-        (("a", "b" * 513), 5, "512 positions at most, and a text has 513"),
-        (("", "b"), 5, "empty"),
-        (("a", "b"), 0, "n must be"),
-        (("a", "b"), 51, "n must be"),
-    ],
-)
-def test_texts_that_cannot_be_compared(texts: tuple[str, str], n: int, why: str) -> None:
-    model = fakes.tiny_llama(positions=1024)
-    with engine_of(model, context=1024) as engine, pytest.raises(ValueError, match=why):
-        inside_of(engine).order(texts, n=n)
-
-
 @pytest.mark.model
 def test_positions_of_the_bundled_model(bundled: Any) -> None:
     engine = LocalEngine(bundled)
@@ -286,7 +303,5 @@ def test_positions_of_the_bundled_model(bundled: Any) -> None:
             bare = torch.tensor(found.before)
             for place, row in zip((3, 1000), found.queries, strict=True):
                 np.testing.assert_allclose(row, turned(bare, place, frequencies), atol=5e-3)
-        order = inside.order(("The dog bit the man and", "The man bit the dog and"))
-        assert order.total_variation > 0
     finally:
         engine.close()
