@@ -192,3 +192,10 @@ def test_parameters_in_short() -> None:
 
 def test_a_sum_of_rounded_shares_is_whole_and_a_real_gap_stays() -> None:
     assert evaluate("[0.99999, 1.00002, 0.9981, 0].map(roundedShare)") == [1, 1, 0.9981, 0]
+
+
+def test_what_lies_outside_the_bound_is_not_asked_for() -> None:
+    told = evaluate("[0, 1, 512, 513].map((position) => whyNot(position, 512))")
+    assert told[1:3] == ["", ""]  # the token at 512 is chosen from position 511, the last that is read
+    assert told[0] == "Nothing stands before position 0: choose a later token."
+    assert told[3] == "A look reads the first 512 positions: choose a token up to position 512."

@@ -46,10 +46,11 @@ function makeAttentionSection(look) {
     grid.ask({ what: 'grid', ids: reading.ids });
     figure.again();
     map.ask({ what: 'map_of', ids: reading.ids, layer: wanted === 'all' ? null : layer, head: wanted === 'head' ? head : null });
-    if (position === 0) {
+    const refused = whyNot(position, look.bound());
+    if (refused) {
       look.paint(null);
       rowTitle.textContent = 'One row, step by step';
-      return row.say('Nothing stands before position 0: choose a later token.');
+      return row.say(refused);
     }
     rowTitle.textContent = 'Row ' + count(position - 1) + ', step by step';
     return row.ask({ what: 'row', ids: reading.ids, position: position - 1, layer, head });

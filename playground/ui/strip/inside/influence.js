@@ -66,7 +66,8 @@ function makeInfluenceSection(look) {
       answered = null;
       look.paint(null);
     }
-    if (position === 0) return slot.say('Nothing stands before position 0: choose a later token.');
+    const refused = whyNot(position, look.bound());
+    if (refused) return slot.say(refused);
     slot.ask({ what: 'influence', ids: reading.ids.slice(0, position + 1), position, method: method.value() });
     return redraw();
   }

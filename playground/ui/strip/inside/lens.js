@@ -20,7 +20,8 @@ function makeLensSection(look) {
     element,
     open() {
       const { reading, position } = look.now();
-      if (position === 0) return slot.say('Nothing stands before position 0: choose a later token.');
+      const refused = whyNot(position, look.bound());
+      if (refused) return slot.say(refused);
       return slot.ask({ what: 'lens', ids: reading.ids, position: position - 1 });
     },
   };

@@ -37,6 +37,12 @@ function readsWords(length, bound) {
     + ', in one pass of its own; the run stays as it is.';
 }
 
+// Why nothing can be read of where the token at `position` was chosen; empty where it can.
+function whyNot(position, bound) {
+  if (position === 0) return 'Nothing stands before position 0: choose a later token.';
+  return bound && position > bound ? 'A look reads the first ' + count(bound) + ' positions: choose a token up to position ' + count(bound) + '.' : '';
+}
+
 // Where the token at `position` was chosen, as parts of a sentence (dom.js). `tokens`: [{name, prompt, place}].
 function choiceWords(tokens, position) {
   const token = tokens[position];

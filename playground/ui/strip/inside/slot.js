@@ -17,7 +17,8 @@ function makeSlot(ask, { waits, draw, failed = () => {} }) {
   }
 
   function fail(request, problem) {
-    const words = el('p', 'problem', problem.charAt(0).toUpperCase() + problem.slice(1));
+    const said = problem.charAt(0).toUpperCase() + problem.slice(1);
+    const words = el('p', 'problem', /[.!?…]$/.test(said) ? said : said + '.');
     const again = button('', 'Try again');
     again.addEventListener('click', () => send(request));
     body.replaceChildren(words, ...(/^not available here/i.test(problem) ? [] : [again]));
@@ -105,6 +106,7 @@ function makeAnswerFigure(label, choose, dress = (layout) => layout) {
     show(answer) {
       if (!answer.figure) return null;
       made = answer.figure;
+      figure.element.style.minHeight = made.light.layout.height ? made.light.layout.height + 'px' : ''; // nothing jumps once it is drawn
       draw();
       return figure.element;
     },
