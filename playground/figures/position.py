@@ -15,9 +15,9 @@ Panel = tuple[str, tuple[Row, ...]]  # what it shows, and its numbers: one row f
 
 
 def positions(found: PositionLook, *, dark: bool = False) -> go.Figure:
-    """Panels below one another: the numbers of the query and of the key at both positions (of the positions'
-    own vectors, for a model with a table of them), then, for rotary models, the score of the token with
-    itself by distance."""
+    """Panels below one another: the numbers of the positions' own vectors, for a model with a table of them,
+    those of the query and of the key at both positions, and the score of the token with itself by distance;
+    what `found` lacks is left out."""
     colours = palette(dark)
     panels = _panels(found)
     if not panels:
@@ -59,14 +59,11 @@ def positions(found: PositionLook, *, dark: bool = False) -> go.Figure:
 
 
 def _panels(found: PositionLook) -> list[Panel]:
-    if found.table:
-        return [("numbers of the position’s vector", found.table)]
-    panels: list[Panel] = []
+    panels: list[Panel] = [("numbers of the position’s vector", found.table)] if found.table else []
     if found.queries and found.keys:
         panels += [("numbers of the query", found.queries), ("numbers of the key", found.keys)]
     if found.scores:
-        root = f" ÷ √{len(found.queries[0])}" if found.queries else ""
-        panels.append((f"q · k{root}, by positions that the key lies back", (found.scores,)))
+        panels.append(("score q · k, scaled, by positions that the key lies back", (found.scores,)))
     return panels
 
 
