@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 from playground.trace import Trace
+from tests.browser.conftest import Running
 from tests.browser.test_share import Opener, Share, follow, ids, until_kept
 
 
@@ -83,3 +85,17 @@ def test_the_keyboard_leaves_the_panel_behind(visit: Opener) -> None:
     else:
         raise AssertionError("the panel stayed open")
     assert page.page.evaluate("document.activeElement !== document.body")
+
+
+def test_a_server_that_does_not_answer_is_told_in_the_panel(visit: Opener, server: Running) -> None:
+    page = visit()
+    page.run()
+    page.page.locator("#share").click()
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        page.page.locator(".share .save").click()
+        page.page.locator(".share", has_text="The server has not answered yet.").wait_for()
+        assert page.page.locator(".share .save").is_enabled()
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    page.page.locator(".share .run-link", has_text="Saved.").wait_for()  # it came late

@@ -181,6 +181,11 @@ function startPanel(panel, press, on) {
       tell(why, true);
       showReplay();
     },
+    // Nothing was heard of what was asked for: it may come yet, or be asked for again.
+    silent(words) {
+      tell(words, true);
+      find('.save').disabled = false;
+    },
     tell,
     isOpen: () => !panel.hidden,
   };

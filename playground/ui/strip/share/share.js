@@ -14,6 +14,12 @@ function startShare(element, props, watch, trigger) {
   let aim = null; // the token that a link leads to
   let shows = Promise.resolve(); // what is to be shown is shown in turn: a board may have to come first
 
+  const silence = startSilence((words) => (panel.isOpen() ? panel.silent(words) : say(words, true)));
+  const order = (event, asked) => {
+    silence.asked();
+    trigger(event, asked);
+  };
+
   const panel = startPanel(element.querySelector('.share'), press, {
     page: () => page,
     setup: readSetupOfPage,
@@ -28,7 +34,7 @@ function startShare(element, props, watch, trigger) {
     async open(file) {
       aim = null;
       try {
-        trigger('open', { data: await packedFile(file) });
+        order('open', { data: await packedFile(file) });
       } catch (error) {
         panel.refused(error.message);
       }
@@ -38,7 +44,7 @@ function startShare(element, props, watch, trigger) {
   function ask(event, more) {
     const what = inFront();
     const shown = what === 'run' ? shownRun(lent(what)) : shownComparison(lent(what));
-    trigger(event, { ...shown.request, ...more });
+    order(event, { ...shown.request, ...more });
   }
 
   // A line below the header, for what came with the address.
@@ -57,7 +63,7 @@ function startShare(element, props, watch, trigger) {
       } else if (link.startsWith('#r=')) {
         const { id, place } = replayIn(link);
         aim = place;
-        trigger('replay', { id });
+        order('replay', { id });
       }
     } catch (error) {
       say(error.message, true);
@@ -91,7 +97,7 @@ function startShare(element, props, watch, trigger) {
     again: () => panel.tell('The server no longer has this run, and makes it again: its times will be new …'),
     saved: panel.saved,
     refused: ({ why }) => refused(why),
-  });
+  }, silence.heard);
 
   arrived.querySelector('button').addEventListener('click', () => { arrived.hidden = true; });
   borrow('run').then((board) => startLast('run', board, false));
