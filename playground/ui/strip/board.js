@@ -105,22 +105,16 @@ function startBoard(element, props, watch, trigger, server) {
     },
 
     prompt(op) {
-      live.prompt = op.tokens.map(readPromptToken);
-      live.segments = op.segments;
-      const { chips, elements } = makePrompt(op.segments, live.prompt, op.notes);
-      live.promptChips = chips;
-      live.promptElements = elements;
+      takePrompt(live, op);
       greyShared(live);
       if (run === live) mount();
       if (run === live && !live.recorded) showAnswer();
     },
 
     tokens(op) {
-      Object.assign(live.book.texts, op.texts);
-      live.book.names.push(...(op.names || []));
       const lane = goingLane(live, op.lane);
       const first = !lane.steps.length && !strip.querySelector('[tabindex="0"]');
-      extendLane(lane, op.steps.map((record) => readStep(record, live.book)), chooser.value);
+      extendLane(lane, readSteps(op, live.book), chooser.value);
       if (first) lane.chips[0].tabIndex = 0;
       if (held) holdFocus();
       if (live.follow && lane === live.lanes[op.lane]) mark({ lane: op.lane, index: lane.steps.length - 1 }, live);
@@ -195,19 +189,9 @@ function startBoard(element, props, watch, trigger, server) {
 
   // Colours
 
-  // Of the prompt, only what a person wrote is coloured: the template's own part is no surprise to anybody.
-  function paintPrompt(chip, token) {
-    const [kind, added] = run.segments[token.segment];
-    paintChip(chip, added ? { ...token, prob: null, rank: null } : token, null, chooser.value, added ? 'template' : kind);
-  }
-
   function paintAll() {
     showLegend(find('.legend'), chooser.value);
-    if (!run) return;
-    run.promptChips.forEach((chip, index) => paintPrompt(chip, run.prompt[index]));
-    for (const lane of run.lanes) {
-      lane.chips.forEach((chip, index) => paintChip(chip, lane.steps[index], lane, chooser.value, 'assistant'));
-    }
+    if (run) paintRun(run, chooser.value);
   }
 
   // Selection

@@ -1,4 +1,11 @@
-// What every board of chips shares: its colours and their legend, selection, and walking by keyboard.
+// What every board of chips shares: its prompt, colours and their legend, selection, and walking by keyboard.
+
+// The `prompt` operation: what was told of the prompt, and its chips in their blocks.
+function takePrompt(run, op) {
+  const prompt = op.tokens.map(readPromptToken);
+  const { chips, elements } = makePrompt(op.segments, prompt, op.notes);
+  Object.assign(run, { prompt, segments: op.segments, promptChips: chips, promptElements: elements });
+}
 
 function fillColours(chooser) {
   for (const [value, colour] of Object.entries(COLOURS)) {
@@ -14,6 +21,16 @@ function showLegend(legend, mode) {
   legend.querySelector('.from').textContent = colour.from || '';
   legend.querySelector('.to').textContent = colour.to || '';
   legend.querySelector('.unit').textContent = colour.unit;
+}
+
+// Of the prompt, only what a person wrote is coloured: the template's own part is no surprise to anybody.
+function paintRun(run, mode) {
+  run.promptChips.forEach((chip, index) => {
+    const token = run.prompt[index];
+    const [kind, added] = run.segments[token.segment];
+    paintChip(chip, added ? { ...token, prob: null, rank: null } : token, null, mode, added ? 'template' : kind);
+  });
+  for (const lane of run.lanes) lane.chips.forEach((chip, index) => paintChip(chip, lane.steps[index], lane, mode, 'assistant'));
 }
 
 function placeOf(chip) {

@@ -49,6 +49,13 @@ function readStep(record, book) {
   };
 }
 
+// The steps of a `tokens` operation; its texts and names are for those that follow too.
+function readSteps(op, book) {
+  Object.assign(book.texts, op.texts);
+  book.names.push(...(op.names || []));
+  return op.steps.map((record) => readStep(record, book));
+}
+
 function readPromptToken(row, index) {
   const [id, hex, segment, special, logprob, rank] = row;
   const known = logprob !== undefined;

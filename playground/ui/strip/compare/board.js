@@ -126,11 +126,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
     },
 
     prompt(op) {
-      live.prompt = op.tokens.map(readPromptToken);
-      live.segments = op.segments;
-      const { chips, elements } = makePrompt(op.segments, live.prompt, op.notes);
-      live.promptChips = chips;
-      live.promptElements = elements;
+      takePrompt(live, op);
       if (live === run()) mountPrompt();
     },
 
@@ -147,10 +143,8 @@ function startCompareBoard(element, props, watch, trigger, server) {
     },
 
     tokens(op) {
-      Object.assign(live.book.texts, op.texts);
-      live.book.names.push(...(op.names || []));
       const lane = live.lanes[op.lane];
-      extendLane(lane, op.steps.map((record) => readStep(record, live.book)), chooser.value);
+      extendLane(lane, readSteps(op, live.book), chooser.value);
       first(lane);
       if (live.kind === 'lanes') alignLanes(live, referenceOf(live), op.lane);
       draw();
@@ -251,14 +245,7 @@ function startCompareBoard(element, props, watch, trigger, server) {
 
   function paint() {
     showLegend(find('.legend'), chooser.value);
-    const of = run();
-    if (!of) return;
-    of.promptChips.forEach((chip, index) => {
-      const token = of.prompt[index];
-      const [kind, added] = of.segments[token.segment];
-      paintChip(chip, added ? { ...token, prob: null, rank: null } : token, null, chooser.value, added ? 'template' : kind);
-    });
-    for (const lane of of.lanes) lane.chips.forEach((chip, index) => paintChip(chip, lane.steps[index], lane, chooser.value, 'assistant'));
+    if (run()) paintRun(run(), chooser.value);
   }
 
   // Words of the cards a few times a second: nobody reads faster.

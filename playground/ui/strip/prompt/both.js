@@ -94,9 +94,7 @@ function startBoth(section, { say, ask, halt, first }) {
     aligned(op) { run.aligned = op; },
 
     tokens(op) {
-      Object.assign(run.book.texts, op.texts);
-      run.book.names.push(...(op.names || []));
-      extendLane(run.sides[op.lane].lane, op.steps.map((record) => readStep(record, run.book)), 'surprise');
+      extendLane(run.sides[op.lane].lane, readSteps(op, run.book), 'surprise');
       settlePlain(run.sides[op.lane].lane);
     },
 
