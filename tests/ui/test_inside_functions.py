@@ -199,3 +199,11 @@ def test_what_lies_outside_the_bound_is_not_asked_for() -> None:
     assert told[1:3] == ["", ""]  # the token at 512 is chosen from position 511, the last that is read
     assert told[0] == "Nothing stands before position 0: choose a later token."
     assert told[3] == "A look reads the first 512 positions: choose a token up to position 512."
+
+
+def test_integrated_gradients_that_do_not_add_up_say_so() -> None:
+    look = {"method": "integrated gradients", "total": 10.5, "gap": -18.04}
+    assert "by 18.04 nats" in evaluate("missedWords(look)", look=look)
+    assert evaluate("missedWords(look)", look={**look, "gap": 1.0}) == ""
+    assert evaluate("missedWords(look)", look={**look, "method": "input x gradient"}) == ""
+    assert evaluate("missedWords(look)", look={"method": "rollout", "total": None, "gap": None}) == ""

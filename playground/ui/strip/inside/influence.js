@@ -2,7 +2,7 @@
 
 const INFLUENCES = {
   gradient: ['Input × gradient', 'One pass back through the model: how the raw logprob of this token would move with each earlier embedding, times that embedding. A straight-line estimate at this one point.'],
-  integrated: ['Integrated gradients', 'The same, averaged along the way from a blank input to the real one, so that the scores add up to the whole change of the logprob. The gap says how far they do.'],
+  integrated: ['Integrated gradients', 'The same, averaged along the way from a blank input to the real one. With passes enough the scores would add up to the whole change of the logprob; the gap says how far they are from that.'],
   rollout: ['Attention rollout', 'Attention of all layers multiplied through, with the part that skips each block: where what is read can have come from. It knows no sign and is no cause; position 0 gets much of it.'],
 };
 const PASSES = 32; // of integrated gradients, as the server makes them
@@ -30,6 +30,7 @@ function makeInfluenceSection(look) {
       return [
         total === null ? null : el('div', 'facts', fact('logprob, less that of a blank input', nats(total)), fact('sum of the scores', nats(total - gap)),
           fact('gap', nats(gap)), fact('passes', count(steps))),
+        missedWords(answered) ? el('p', 'say missed', missedWords(answered)) : null,
         list, figure.show(answer),
         el('p', 'foot', (answered.method === 'rollout' ? 'From the attention weights of every layer, averaged over its heads, for' : 'Computed in ' + dtype + ' for')
           + ' the ' + count(answered.position) + ' positions before the token, of at most ' + count(look.bound()) + '. The run stays as it is.'),

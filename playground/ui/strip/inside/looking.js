@@ -31,6 +31,13 @@ function windowsWords(shape) {
   return sizes + ' in ' + (sliding.length === shape.layers ? 'all' : count(sliding.length) + ' of ' + count(shape.layers)) + ' layers';
 }
 
+// What to make of integrated gradients whose passes do not add up; empty where they do.
+function missedWords({ method, total, gap }) {
+  if (method !== 'integrated gradients' || Math.abs(gap) <= 0.1 * Math.abs(total)) return '';
+  return 'The passes miss the whole change by ' + Math.abs(gap).toFixed(2) + ' nats here. Norms divide a vector’s length away, so most of the change happens '
+    + 'very near the blank input, between two passes. Do not lean on single scores.';
+}
+
 function readsWords(length, bound) {
   if (bound && length > bound) return 'Reads the first ' + count(bound) + ' of ' + count(length) + ' positions, in one pass of its own; the run stays as it is.';
   return 'Reads ' + (length === 1 ? '1 position' : 'all ' + count(length) + ' positions') + (bound ? ', at most ' + count(bound) : '')
