@@ -139,8 +139,7 @@ def test_b52_a_reload_stops_the_run_too(visit: Open, server: Running) -> None:
     begin_endless(page)
     page.open()
     server.until("/health", lambda health: health["running"] == 0, 5)
-    assert page.count() == 0
-    assert page.run() == "end_token"
+    assert page.run() == "end_token"  # also where the last run came back
 
 
 def test_b53_who_waits_is_told_and_small_actions_do_not_wait(visit: Open, server: Running) -> None:
