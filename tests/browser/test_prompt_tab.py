@@ -169,6 +169,15 @@ def test_words_show_letters_and_pieces(visit: Open) -> None:
     assert page.page.locator(".word").count() == 1
 
 
+def test_another_model_reads_the_words_anew(visit: Open) -> None:
+    page = at_prompt(visit)
+    page.page.wait_for_selector(".word")
+    page.page.evaluate("document.querySelectorAll('.word').forEach((word) => { word.dataset.old = 'yes'; })")
+    page.page.evaluate("document.querySelector('#model b').textContent = 'another'")
+    page.page.wait_for_selector(".word[data-old]", state="detached")
+    page.page.wait_for_selector(".word:not([data-old])")
+
+
 def test_a_server_that_fails_is_told_and_the_last_answer_stays(visit: Open) -> None:
     page = at_prompt(visit)
     page.page.wait_for_selector(".cut .token")

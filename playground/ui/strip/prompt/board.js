@@ -118,6 +118,7 @@ function startPromptBoard(element, props, watch, trigger, server) {
         editor.value = choice.value === 'edited' ? editor.value : '';
         render();
         tokenizer.look();
+        words.look();
       }
       known = model.textContent;
       whenReady();
