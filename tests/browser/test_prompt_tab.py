@@ -169,6 +169,12 @@ def test_words_show_letters_and_pieces(visit: Open) -> None:
     assert page.page.locator(".word").count() == 1
 
 
+def test_the_list_of_other_special_tokens_is_not_laid_out_in_columns(visit: Open) -> None:
+    page = at_prompt(visit)
+    shown = "(list) => { list.hidden = false; return getComputedStyle(list).display; }"
+    assert page.page.locator(".explained details").evaluate(shown) == "block"
+
+
 def test_another_model_reads_the_words_anew(visit: Open) -> None:
     page = at_prompt(visit)
     page.page.wait_for_selector(".word")

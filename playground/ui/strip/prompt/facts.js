@@ -8,7 +8,7 @@ function showExplained(card, { explained, unexplained }) {
     el('dt', '', tokenName(text, true), el('small', '', ' id ' + id + (times ? ' · ' + times + '×' : ''))), el('dd', '', meaning),
   ]);
   const others = explained.filter((each) => !each.count);
-  const more = card.querySelector('.others');
+  const more = card.querySelector('.unused');
   card.querySelector('dl').replaceChildren(...rows(used));
   more.hidden = !others.length;
   more.querySelector('summary').textContent = plural(others.length + (unexplained || 0), 'special token') + ' that this prompt does not use';
