@@ -109,8 +109,9 @@ function makeEmbeddingSection(look) {
 
   function askMap() {
     const { shape } = look.now();
-    const chosen = wordsIn(words.value, MOST_WORDS);
+    const chosen = wordsIn(words.value);
     if (chosen.length < 2) return map.say('A map needs two words or more, with commas between them.');
+    if (chosen.length > MOST_WORDS) return map.say('A map takes up to ' + MOST_WORDS + ' words, and these are ' + count(chosen.length) + '.');
     return map.ask({ what: 'map', words: chosen, side: shape.tied ? 'input' : side.value() });
   }
 

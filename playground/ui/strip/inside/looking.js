@@ -111,9 +111,9 @@ function softmaxRow({ products, scores, masked, weights, sink }) {
 }
 
 // Words of a field, parted by commas, semicolons or lines; each once, at most `most`.
-function wordsIn(text, most) {
+function wordsIn(text) {
   const words = text.split(/[,;\n]/).map((word) => word.trim()).filter(Boolean);
-  return [...new Set(words)].slice(0, most);
+  return [...new Set(words)];
 }
 
 // The same words in another order, if there is another. `random` gives numbers in [0, 1).
