@@ -179,7 +179,9 @@ def test_another_model_reads_the_words_anew(visit: Open) -> None:
     page = at_prompt(visit)
     page.page.wait_for_selector(".word")
     page.page.evaluate("document.querySelectorAll('.word').forEach((word) => { word.dataset.old = 'yes'; })")
-    page.page.evaluate("document.querySelector('#model b').textContent = 'another'")
+    page.page.evaluate(
+        "document.querySelector('#model b').textContent = document.querySelector('#model').title = 'another'"
+    )
     page.page.wait_for_selector(".word[data-old]", state="detached")
     page.page.wait_for_selector(".word:not([data-old])")
 

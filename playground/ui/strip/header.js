@@ -115,3 +115,15 @@ function offerRow(offer, choose) {
   row.addEventListener('click', () => choose(offer.name));
   return row;
 }
+
+// Hears when another model is ready in the header.
+function followModel(changed) {
+  const chip = document.querySelector('#model');
+  if (!chip) return;
+  let name = chip.dataset.state === 'ready' ? chip.title : null;
+  new MutationObserver(() => {
+    if (chip.dataset.state !== 'ready' || chip.title === name) return;
+    name = chip.title;
+    changed();
+  }).observe(chip, { attributes: true, attributeFilter: ['data-state', 'title'] });
+}

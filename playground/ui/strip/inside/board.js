@@ -190,18 +190,6 @@ async function startInsideBoard(element, props, watch, trigger, server) {
   sync();
 }
 
-// Hears when another model is ready in the header.
-function followModel(changed) {
-  const chip = document.querySelector('#model');
-  if (!chip) return;
-  let name = chip.dataset.state === 'ready' ? chip.title : null;
-  new MutationObserver(() => {
-    if (chip.dataset.state !== 'ready' || chip.title === name) return;
-    name = chip.title;
-    changed();
-  }).observe(chip, { attributes: true, attributeFilter: ['data-state', 'title'] });
-}
-
 function whoseWords(run) {
   if (!run.recorded) return ['The run of the Playground.'];
   return [run.live === undefined ? 'The recorded run of the Playground' : 'A saved run', ', made with ', el('bdi', '', run.recorded.model), '.'];

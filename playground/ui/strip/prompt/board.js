@@ -109,21 +109,13 @@ function startPromptBoard(element, props, watch, trigger, server) {
     if (ready && element.offsetParent !== null) open();
   }
   new IntersectionObserver(whenReady).observe(element);
-  const model = document.querySelector('#model');
-  let known = model?.textContent;
-  if (model) {
-    new MutationObserver(() => {
-      if (model.dataset.state !== 'ready') return;
-      if (seen && model.textContent !== known) {
-        editor.value = choice.value === 'edited' ? editor.value : '';
-        render();
-        tokenizer.look();
-        words.look();
-      }
-      known = model.textContent;
-      whenReady();
-    }).observe(model, { attributes: true, childList: true, subtree: true, characterData: true });
-  }
+  followModel(() => {
+    if (!seen) return whenReady();
+    editor.value = choice.value === 'edited' ? editor.value : '';
+    render();
+    tokenizer.look();
+    return words.look();
+  });
   watch('value', () => receive(props.value));
   receive(props.value);
 }

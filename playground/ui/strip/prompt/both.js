@@ -105,8 +105,7 @@ function startBoth(section, { say, ask, halt, first }) {
     },
 
     side({ side: number, first: told, end_prob: ending }) {
-      const book = { texts: told.texts || {}, names: told.names || [] };
-      run.firsts[number] = readStep(told.steps[0], book);
+      [run.firsts[number]] = readSteps(told, { texts: {}, names: [] });
       run.ending[number] = ending;
       drawFirsts();
     },

@@ -1,21 +1,13 @@
 // Any text as tokens, under one or two tokenizers; and words, letter by letter and piece by piece.
 
-// Asks once the typing rests; only the latest answer is shown.
+// Asks once the typing rests, for `wait` milliseconds; only the latest answer is shown.
 function startAsking(wait, send, show) {
+  const asker = makeAsker(send);
   let timer = 0;
-  let latest = 0;
   return (request) => {
     clearTimeout(timer);
-    const number = latest += 1;
-    timer = setTimeout(async () => {
-      let told;
-      try {
-        told = JSON.parse(await send(request()));
-      } catch {
-        told = { error: 'The server did not answer: please try again.' };
-      }
-      if (number === latest) show(told);
-    }, wait);
+    asker.drop();
+    timer = setTimeout(() => asker.ask(request(), show), wait);
   };
 }
 
