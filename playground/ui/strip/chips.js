@@ -1,10 +1,5 @@
 // One chip per token.
 
-const BLOCKS = {
-  system: 'system message', user: 'you', assistant: 'assistant', tool: 'tool', template: 'template',
-  generation_prompt: 'generation prompt: the answer starts here', raw: 'your text',
-};
-
 function makeChip(token, laneName) {
   const chip = el('span', 'token');
   chip.dataset.lane = laneName;

@@ -1,5 +1,11 @@
 // Columnar records (ui/records.py) to full ones: every number the page shows that was not sent. Pure.
 
+// Who wrote a segment of the prompt, by its kind.
+const BLOCKS = {
+  system: 'system message', user: 'you', assistant: 'assistant', tool: 'tool', template: 'template',
+  generation_prompt: 'generation prompt: the answer starts here', raw: 'your text',
+};
+
 // `book` is what the run has told so far: {texts: {id: text | [special text]}, names: [string]}.
 function textOf(book, id) {
   const entry = book.texts[id];

@@ -1,9 +1,6 @@
 // What the Inside tab says and groups: words for heads, windows and positions, tokens by word and message. Pure.
 
-const MESSAGE_NAMES = {
-  system: 'system message', user: 'you', assistant: 'assistant', tool: 'tool', template: 'template',
-  generation_prompt: 'generation prompt', raw: 'your text', answer: 'answer',
-};
+const MESSAGE_NAMES = { ...BLOCKS, generation_prompt: 'generation prompt', answer: 'answer' };
 
 // Which key head a query head reads. Query heads share key heads in neighbouring groups of one size.
 function keyHeadOf(shape, head) {

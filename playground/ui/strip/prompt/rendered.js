@@ -1,9 +1,6 @@
 // The rendered text and its tokens, each lit up by the other.
 
-const WRITERS = {
-  template: 'the template’s', system: 'system message', user: 'user', assistant: 'assistant', tool: 'tool',
-  generation_prompt: 'generation prompt: the answer starts here', raw: 'who wrote it cannot be told',
-};
+const WRITERS = { ...BLOCKS, template: 'the template’s', user: 'user', raw: 'who wrote it cannot be told' };
 
 // A line break is seen and also breaks the line.
 function writtenOut(text) {
