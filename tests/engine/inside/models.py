@@ -60,3 +60,17 @@ def uneven(model: Any) -> Any:
                 for weight in module.parameters(recurse=False):
                     nn.init.uniform_(weight, 0.3, 2.0)
     return model
+
+
+ATTENDING = [
+    fakes.tiny_llama,
+    fakes.tiny_gpt2,
+    fakes.tiny_gemma3,
+    fakes.tiny_mistral,
+    fakes.tiny_qwen3,
+    fakes.tiny_phi3,
+    fakes.tiny_gpt_neox,
+    tiny_gemma2,
+    tiny_gpt_oss,
+]
+EVERY = [*ATTENDING, fakes.tiny_mamba, tiny_granite]

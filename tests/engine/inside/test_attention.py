@@ -13,25 +13,12 @@ from transformers import BloomConfig, BloomForCausalLM
 
 from playground.engine.inside import NotAvailable, attend
 from tests import fakes
-from tests.engine.inside.models import tiny_gemma2, tiny_gpt_oss, uneven
+from tests.engine.inside.models import ATTENDING, tiny_gemma2, tiny_gpt_oss, uneven
 from tests.engines import engine_of
 
 IDS = [72, 101, 108, 108, 111, 44, 32, 119, 111, 114, 108, 100, 33, 10, 72, 101, 108, 108, 111, 46, 32, 65]
 
 Make = Callable[[], Any]
-
-
-MAKES = [
-    fakes.tiny_llama,
-    fakes.tiny_gpt2,
-    fakes.tiny_gemma3,
-    fakes.tiny_mistral,
-    fakes.tiny_qwen3,
-    fakes.tiny_phi3,
-    fakes.tiny_gpt_neox,
-    tiny_gemma2,
-    tiny_gpt_oss,
-]
 
 
 def plain(make: Make, ids: list[int] = IDS) -> np.ndarray:
@@ -43,7 +30,7 @@ def plain(make: Make, ids: list[int] = IDS) -> np.ndarray:
     return torch.cat(output.attentions).double().numpy()
 
 
-@pytest.mark.parametrize("make", MAKES)
+@pytest.mark.parametrize("make", ATTENDING)
 def test_maps_are_those_of_the_plain_form(make: Make) -> None:
     wanted = plain(make)
     layers, heads = wanted.shape[:2]
@@ -79,7 +66,7 @@ def test_models_in_16_bit_can_be_looked_at(dtype: torch.dtype) -> None:
         assert len(engine.inside.lens(IDS, 9).rows) == len(wanted) + 1
 
 
-@pytest.mark.parametrize("make", MAKES)
+@pytest.mark.parametrize("make", ATTENDING)
 def test_rows_step_by_step(make: Make) -> None:
     wanted = plain(make)
     layers, heads = wanted.shape[:2]
@@ -108,7 +95,7 @@ def test_rows_step_by_step(make: Make) -> None:
             assert math.isclose(sum(row.weights) + row.sink, 1, abs_tol=1e-6)
 
 
-@pytest.mark.parametrize("make", MAKES)
+@pytest.mark.parametrize("make", ATTENDING)
 def test_the_grid_measures_every_head(make: Make) -> None:
     wanted = plain(make)
     length = len(IDS)

@@ -13,7 +13,7 @@ from torch import Tensor
 from playground.engine.inside import NotAvailable, influence
 from playground.engine.local import LocalEngine
 from tests import fakes
-from tests.engine.inside.models import tiny_gemma2, tiny_gpt_oss, tiny_granite
+from tests.engine.inside.models import EVERY, tiny_gpt_oss
 from tests.engine.inside.test_looking import DRAWN, PROMPT, inside_of, numbers
 from tests.engines import engine_of
 
@@ -45,22 +45,7 @@ def products(model: Any, ids: list[int], position: int) -> np.ndarray:
     return (vectors * gradient(model, vectors, ids[position])).sum(-1)[0].numpy()
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        fakes.tiny_llama,
-        fakes.tiny_gpt2,
-        fakes.tiny_gemma3,
-        fakes.tiny_mistral,
-        fakes.tiny_qwen3,
-        fakes.tiny_phi3,
-        fakes.tiny_gpt_neox,
-        fakes.tiny_mamba,
-        tiny_gemma2,
-        tiny_granite,
-        tiny_gpt_oss,
-    ],
-)
+@pytest.mark.parametrize("make", EVERY)
 def test_scores_are_vectors_times_gradients(make: Make) -> None:
     # A sum of many products of either sign; gpt-oss has parts that are float32 whatever the model is in.
     wanted = products(make() if make is tiny_gpt_oss else make().double(), IDS, AT)

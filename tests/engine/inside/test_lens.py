@@ -12,25 +12,11 @@ import torch
 from playground.engine.inside import NotAvailable
 from playground.text.tokens import Vocabulary
 from tests import fakes
-from tests.engine.inside.models import tiny_gemma2, tiny_gpt_oss, tiny_granite, uneven
+from tests.engine.inside.models import EVERY, uneven
 from tests.engines import engine_of
 
 IDS = [72, 101, 108, 108, 111, 44, 32, 119, 111, 114, 108, 100, 33, 10, 72, 101]
 POSITION = 9
-
-MAKES = [
-    fakes.tiny_llama,
-    fakes.tiny_gpt2,
-    fakes.tiny_gemma3,
-    fakes.tiny_mistral,
-    fakes.tiny_qwen3,
-    fakes.tiny_phi3,
-    fakes.tiny_gpt_neox,
-    fakes.tiny_mamba,
-    tiny_gemma2,
-    tiny_gpt_oss,
-    tiny_granite,
-]
 
 
 def by_hand(model: Any, position: int) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +58,7 @@ def by_hand(model: Any, position: int) -> tuple[np.ndarray, np.ndarray]:
     return (cap * np.tanh(logits / cap) if cap else logits), own
 
 
-@pytest.mark.parametrize("make", MAKES)
+@pytest.mark.parametrize("make", EVERY)
 def test_rows_are_the_final_norm_and_the_output_table(make: Callable[[], Any]) -> None:
     model = uneven(make())
     logits, own = by_hand(model, POSITION)
