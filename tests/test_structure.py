@@ -22,6 +22,7 @@ ARROWS = {
     "findings": {"trace"},
     "comparing": {"trace", "findings"},
     "engine": {"trace", "text", "sampling", "findings", "progress"},
+    "experiments": {"trace", "text", "sampling", "engine", "findings", "comparing"},
     "packing": set(),
     "links": {"trace", "packing"},
     "store": {"trace", "findings", "packing"},
@@ -34,6 +35,7 @@ ARROWS = {
         "engine",
         "findings",
         "comparing",
+        "experiments",
         "figures",
         "packing",
         "links",
@@ -45,7 +47,7 @@ ARROWS = {
     "playground": {"trace", "text", "engine"},
     "files": set(),
     "pages": {"trace", "figures", "files", "ui"},
-    "main": {"trace", "text", "engine", "progress", "playground", "files", "pages"},
+    "main": {"trace", "text", "engine", "findings", "experiments", "progress", "playground", "files", "pages"},
     "app": {"ui", "settings", "engine", "playground", "pages"},
 }
 PARTS = {
