@@ -6,15 +6,14 @@ import argparse
 import contextlib
 import json
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import playground
 from playground.arguments import Failed, Refused, messages_of, params_of, parser, site_parser
+from playground.interrupt import stop_on_interrupt
 from playground.saving import check_target, save
 from playground.terminal import Terminal, drop
 from playground.trace import Event, Prompt, Trace, collect, event_record
@@ -37,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = sys.argv[1:] if arguments is None else list(arguments)
         if given[:1] == ["site"]:
             return _site(site_parser().parse_args(given[1:]), terminal)
+        if given[:1] == ["lab"]:
+            return _lab(given[1:], terminal)
         options = parser().parse_args(given)
         return _show(options, terminal) if options.show else _run(options, terminal)
     except Refused as error:
@@ -69,7 +70,7 @@ def _run(options: argparse.Namespace, terminal: Terminal) -> int:
             stream = engine.stream(prompt, params, top_n=options.top_n, watched=options.watch)
         except ValueError as error:  # PromptError among them: this model cannot do what was asked
             raise Refused(str(error)) from None
-        with _stop_on_interrupt(stream.stop):
+        with stop_on_interrupt(stream.stop):
             events, lost = _follow(stream, _writer(options.json, terminal))
     trace = collect(engine.info, params, events)
     finished = trace.finished
@@ -133,24 +134,6 @@ def _writer(as_json: bool, terminal: Terminal) -> Callable[[Event], None]:
     return write
 
 
-@contextlib.contextmanager
-def _stop_on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C stops the run, which then ends as runs do; a second one ends the program."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        stop()
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _show(options: argparse.Namespace, terminal: Terminal) -> int:
     """A saved trace, as it looked when it was made. Needs no torch."""
     if options.prompt is not None or options.messages or options.save:
@@ -186,6 +169,24 @@ def _site(options: argparse.Namespace, terminal: Terminal) -> int:
     number = len(runs) or 1
     terminal.note(f"{number} run{'s' if number > 1 else ''}: open {folder / INDEX}")
     return OK
+
+
+def _lab(given: Sequence[str], terminal: Terminal) -> int:
+    """Something measured. See lab_command.py."""
+    from rich.console import Console
+
+    from playground.lab_command import lab_parser, run_command
+
+    options = lab_parser().parse_args(given)
+    try:
+        complete = run_command(options, terminal, Console(highlight=False, markup=False, emoji=False))
+    except BrokenPipeError:
+        drop(sys.stdout)
+        return FAILED
+    except OSError as error:
+        drop(sys.stdout)
+        raise Failed(f"the result could not be printed: {error.strerror}") from None
+    return OK if complete else INTERRUPTED
 
 
 def _save_page(name: str, trace: Trace) -> None:

@@ -45,21 +45,23 @@ class Failed(Refused):
     code = 1
 
 
-class _Parser(argparse.ArgumentParser):
+class QuietParser(argparse.ArgumentParser):
+    """Parsing a bad option raises Refused instead of ending the program."""
+
     def error(self, message: str) -> NoReturn:
-        raise Refused(f"{message}; see python -m playground --help")
+        raise Refused(f"{message}; see {self.prog} --help")
 
 
 def parser() -> argparse.ArgumentParser:
     """The options. Parsing a bad one raises Refused."""
-    made = _Parser(
+    made = QuietParser(
         prog="python -m playground",
         description="Let a language model answer in the terminal, each token coloured by its probability.",
         epilog="Exit codes: 0 the answer ended as it should; 1 the run, the loading or the saving failed; "
         "2 a bad argument; 130 stopped by Ctrl-C. What was made by then is printed and saved all the same. "
         "Control characters in the printed text are shown as signs; --json and --save have the exact text. "
-        "Recorded runs as a static site: python -m playground site OUT [TRACE …]. To ask about the word site "
-        "alone: python -m playground -- site",
+        "Recorded runs as a static site: python -m playground site OUT [TRACE …]. Something measured: "
+        "python -m playground lab NAME. To ask about one of these words alone: python -m playground -- site",
         allow_abbrev=False,
     )
     made.add_argument("prompt", nargs="?", help="the user's message; - reads it from standard input")
@@ -71,10 +73,7 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument("--raw", action="store_true", help="go on from the text itself, without a template")
     group.add_argument("--continue-last", action="store_true", help="go on with the last message")
     group.add_argument("--thinking", action=argparse.BooleanOptionalAction, help="the template's switch")
-    group = made.add_argument_group("model")
-    group.add_argument("--model", help='"org/name", a folder or a .gguf file (default: the bundled model)')
-    group.add_argument("--device", type=_device, default="auto", help="auto, cpu, cuda, cuda:1 … or mps")
-    group.add_argument("--dtype", choices=("auto", "float32", "bfloat16", "float16"), default="auto")
+    add_model_options(made.add_argument_group("model"))
     group = made.add_argument_group("how tokens are picked")
     for item in fields(SamplingParams):
         options = dict(_OPTIONS[str(item.type)], default=argparse.SUPPRESS, help=_HELP[item.name])
@@ -94,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
 
 def site_parser() -> argparse.ArgumentParser:
     """The options of `site`. Parsing a bad one raises Refused."""
-    made = _Parser(
+    made = QuietParser(
         prog="python -m playground site",
         description="Write recorded runs as a static site, which opens from a folder and from any file host.",
         epilog="Exit codes: 0 the site is written; 1 it could not be written; 2 a bad argument, a trace that "
@@ -105,6 +104,13 @@ def site_parser() -> argparse.ArgumentParser:
     what = "saved traces, in the order of the list (default: the shipped one)"
     made.add_argument("traces", metavar="TRACE", nargs="*", help=what)
     return made
+
+
+def add_model_options(group: argparse._ArgumentGroup) -> None:
+    """Which model, where, and in what precision."""
+    group.add_argument("--model", help='"org/name", a folder or a .gguf file (default: the bundled model)')
+    group.add_argument("--device", type=_device, default="auto", help="auto, cpu, cuda, cuda:1 … or mps")
+    group.add_argument("--dtype", choices=("auto", "float32", "bfloat16", "float16"), default="auto")
 
 
 def _device(name: str) -> str:

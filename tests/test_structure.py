@@ -53,6 +53,7 @@ ARROWS = {
 PARTS = {
     "codec": "trace", "checks": "trace", "params": "trace", "trace": "trace", "__init__": "playground",
     "__main__": "main", "arguments": "main", "terminal": "main", "saving": "main",
+    "lab_command": "main", "interrupt": "main", "terminal_report": "main",
 }  # fmt: skip
 
 

@@ -1,0 +1,128 @@
+"""The report of a lab in a terminal: sentences, tables, charts as tables of their points, answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from playground.experiments import Lab
+from playground.findings.report import Cell, Chart, LabResult, Quote, Say, Strips, Table, Unit
+from playground.terminal import safe_text
+
+_MARKS = {"forced": "«{}»", "parted": "≠{}", "end": "{}", "cut": "({})", "": "{}"}
+
+
+def print_report(console: Console, lab: Lab, result: LabResult) -> None:
+    """Raises OSError where it cannot be written."""
+    console.print(Text(lab.question, "bold"))
+    for block in lab.report(result.found):
+        console.print()
+        _PRINTERS[type(block)](console, block)
+    console.print()
+    for sentence in (*lab.method, *lab.bounds):
+        console.print(Text(sentence, "dim"))
+    model, ended = result.model, "" if result.complete else " · stopped: what was measured until then"
+    where = f"{model.name} · {model.dtype} on {model.device} · {result.seconds:.1f} s"
+    console.print(Text(safe_text(where) + ended, "dim"))
+
+
+def _say(console: Console, block: Say) -> None:
+    line = Text()
+    for part in block.parts:
+        shown = safe_text(part.text)
+        line.append(f"‹{shown}›" if part.kind == "token" else shown, "" if part.kind == "plain" else "bold")
+    console.print(line)
+
+
+def _table(console: Console, block: Table) -> None:
+    grid = _grid(block.title)
+    for column in block.columns:
+        grid.add_column(
+            column.name,
+            justify="left" if column.unit in ("text", "token", "yes") else "right",
+            overflow="fold",
+        )
+    for row in block.rows:
+        grid.add_row(
+            *(Text(written(cell, column.unit)) for cell, column in zip(row, block.columns, strict=True))
+        )
+    console.print(grid)
+    _note(console, block.note)
+
+
+def _chart(console: Console, block: Chart) -> None:
+    grid = _grid(f"{block.title} ({block.y.name})")
+    grid.add_column(block.x.name, justify="right")
+    for series in block.series:
+        grid.add_column(series.name, justify="right")
+    places = list(dict.fromkeys(x for series in block.series for x in series.x))
+    lines = [dict(zip(series.x, series.y, strict=True)) for series in block.series]
+    for x in places:
+        grid.add_row(
+            Text(written(x, "text" if isinstance(x, str) else block.x.unit)),
+            *(Text(written(line.get(x), block.y.unit)) for line in lines),
+        )
+    console.print(grid)
+    _note(console, block.note)
+
+
+def _strips(console: Console, block: Strips) -> None:
+    console.print(Text(block.title, "bold"))
+    for lane in block.lanes:
+        shown = "│".join(_MARKS[chip.mark].format(chip.text) for chip in lane.chips)
+        console.print(Text(f"{safe_text(lane.name)}: ", "bold").append(safe_text(shown), "not bold"))
+        _note(console, lane.note)
+    _note(console, block.note)
+
+
+def _quote(console: Console, block: Quote) -> None:
+    console.print(Text(block.title, "bold"))
+    for name, text in block.texts:
+        console.print(Text(f"{safe_text(name)}: ", "bold").append(safe_text(text), "not bold"))
+
+
+def _grid(title: str) -> Grid:
+    return Grid(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _note(console: Console, note: str) -> None:
+    if note:
+        console.print(Text(safe_text(note), "dim"))
+
+
+_PRINTERS: dict[type, Any] = {Say: _say, Table: _table, Chart: _chart, Strips: _strips, Quote: _quote}
+
+
+def written(value: Cell, unit: Unit) -> str:
+    """A number as people read it; the page writes the same (strip/labs/units.js)."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return safe_text(value)
+    if unit == "count":
+        return f"{value:,.0f}"
+    if unit == "share":
+        return f"{value:.1%}" if value >= 0.001 or value == 0 else "<0.1%"
+    if unit == "seconds":
+        return f"{value:,.2f} s" if value >= 1 else f"{value * 1000:,.1f} ms"
+    if unit == "bytes":
+        return _bytes(value)
+    if unit == "nats":
+        return f"{value:.3f}"
+    if unit == "per_s":
+        return f"{value:,.1f}"
+    return f"{value:.4g}"
+
+
+def _bytes(value: float) -> str:
+    for name in ("B", "KB", "MB", "GB"):
+        if value < 1024 or name == "GB":
+            return f"{value:,.0f} {name}" if name == "B" else f"{value:,.1f} {name}"
+        value /= 1024
+    raise AssertionError
