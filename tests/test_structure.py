@@ -47,7 +47,17 @@ ARROWS = {
     "playground": {"trace", "text", "engine"},
     "files": set(),
     "pages": {"trace", "figures", "files", "ui"},
-    "main": {"trace", "text", "engine", "findings", "experiments", "progress", "playground", "files", "pages"},
+    "main": {
+        "trace",
+        "text",
+        "engine",
+        "findings",
+        "experiments",
+        "progress",
+        "playground",
+        "files",
+        "pages",
+    },  # fmt: skip
     "app": {"ui", "settings", "engine", "playground", "pages"},
 }
 PARTS = {
