@@ -57,7 +57,7 @@ ARROWS = {
         "playground",
         "files",
         "pages",
-    },  # fmt: skip
+    },
     "app": {"ui", "settings", "engine", "playground", "pages"},
 }
 PARTS = {
