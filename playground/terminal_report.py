@@ -11,6 +11,7 @@ from rich.text import Text
 
 from playground.experiments import Lab
 from playground.findings.report import Cell, Chart, LabResult, Quote, Say, Strips, Table, Unit
+from playground.findings.written import written
 from playground.terminal import safe_text
 
 _MARKS = {"forced": "«{}»", "parted": "≠{}", "end": "{}", "cut": "({})", "": "{}"}
@@ -48,7 +49,7 @@ def _table(console: Console, block: Table) -> None:
         )
     for row in block.rows:
         grid.add_row(
-            *(Text(written(cell, column.unit)) for cell, column in zip(row, block.columns, strict=True))
+            *(Text(_shown(cell, column.unit)) for cell, column in zip(row, block.columns, strict=True))
         )
     console.print(grid)
     _note(console, block.note)
@@ -63,8 +64,8 @@ def _chart(console: Console, block: Chart) -> None:
     lines = [dict(zip(series.x, series.y, strict=True)) for series in block.series]
     for x in places:
         grid.add_row(
-            Text(written(x, "text" if isinstance(x, str) else block.x.unit)),
-            *(Text(written(line.get(x), block.y.unit)) for line in lines),
+            Text(_shown(x, "text" if isinstance(x, str) else block.x.unit)),
+            *(Text(_shown(line.get(x), block.y.unit)) for line in lines),
         )
     console.print(grid)
     _note(console, block.note)
@@ -97,32 +98,5 @@ def _note(console: Console, note: str) -> None:
 _PRINTERS: dict[type, Any] = {Say: _say, Table: _table, Chart: _chart, Strips: _strips, Quote: _quote}
 
 
-def written(value: Cell, unit: Unit) -> str:
-    """A number as people read it; the page writes the same (strip/labs/units.js)."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return safe_text(value)
-    if unit == "count":
-        return f"{value:,.0f}"
-    if unit == "share":
-        return f"{value:.1%}" if value >= 0.001 or value == 0 else "<0.1%"
-    if unit == "seconds":
-        return f"{value:,.2f} s" if value >= 1 else f"{value * 1000:,.1f} ms"
-    if unit == "bytes":
-        return _bytes(value)
-    if unit == "nats":
-        return f"{value:.3f}"
-    if unit == "per_s":
-        return f"{value:,.1f}"
-    return f"{value:.4g}"
-
-
-def _bytes(value: float) -> str:
-    for name in ("B", "KB", "MB", "GB"):
-        if value < 1024 or name == "GB":
-            return f"{value:,.0f} {name}" if name == "B" else f"{value:,.1f} {name}"
-        value /= 1024
-    raise AssertionError
+def _shown(value: Cell, unit: Unit) -> str:
+    return safe_text(written(value, unit))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
+
+from torch import Tensor
 
 from playground.engine.inside import Inside
 from playground.engine.looks import Looks
 from playground.engine.models import Loaded
-from playground.engine.pool import LogitsPool
+from playground.engine.pool import IdsKey, LogitsPool
 from playground.engine.request import MEGABYTE, Request, check_request
 from playground.engine.scheduler import Scheduler
 from playground.engine.stream import Stream
@@ -18,6 +20,8 @@ from playground.findings import Divergence
 from playground.text.chat import chat_prompt, raw_prompt
 from playground.text.tokens import Vocabulary
 from playground.trace import ModelInfo, Parent, Prompt, SamplingParams, TokenStep, Trace, collect
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -249,6 +253,17 @@ class LocalEngine:
         """How far the second lane's distributions lie from the first's, at every index that both answers
         have; each is taken after its own lane's ids. Stored logits that were dropped are read anew."""
         return tuple(self._looks.divergences(prompt_ids, answers, params, owner=owner))
+
+    def logits(
+        self, prompt_ids: Sequence[int], answer_ids: Sequence[int] = (), *, owner: str = ""
+    ) -> Tensor | None:
+        """The stored raw logits (vocab,) after these ids, float32 on the CPU; None if they were dropped."""
+        row = self._pool.get(IdsKey([*prompt_ids, *answer_ids], owner).key)
+        return None if row is None else row.float()
+
+    def between_passes(self, piece: Callable[[], Result]) -> Result:
+        """What `piece` returns, called on the thread that owns the model; it may read the model."""
+        return self._scheduler.call(piece).result()
 
     def status(self) -> dict[str, int]:
         """Lanes running and waiting, and free slots."""

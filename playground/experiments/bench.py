@@ -10,6 +10,10 @@ from playground.engine.local import LocalEngine
 from playground.experiments.lab import Progress
 from playground.trace import Event, Finished, Prompt, SamplingParams, TokenStep, Trace, collect
 
+FILLER = (
+    "The ferry left at seven, and nobody on the pier had seen the lamp go out. She counted the boxes twice, "
+    "wrote the number on her glove, and asked the boy at the rope whether the tide would wait. It would not. "
+)
 FAILED = ("error", "nan_logits", "no_token_left")
 
 
@@ -36,6 +40,22 @@ class Bench:
             return self.engine.raw("\n".join(message["content"] for message in messages))
         return self.engine.chat(messages)
 
+    @property
+    def room(self) -> int:
+        """Tokens that a prompt and its answer may have together."""
+        return min(self.engine.info.context or 10**6, self.most_prompt + self.most_new)
+
+    def of_ids(self, ids: Sequence[int]) -> Prompt:
+        """A prompt of these ids as they are."""
+        return Prompt("", (), (), tuple(ids), None)
+
+    def filled(self, length: int) -> Prompt:
+        """A prompt of exactly `length` tokens: plain English, over and over, as raw text."""
+        text = FILLER
+        while len(ids := self.engine.raw(text).ids) < length:
+            text *= 2
+        return self.of_ids(ids[:length])
+
     def run(
         self, prompt: Prompt, params: SamplingParams, at: float, to: float, text: str, **options: Any
     ) -> Generator[Progress, None, Trace]:
@@ -53,16 +73,21 @@ class Bench:
         at: float,
         to: float,
         text: str,
+        engine: LocalEngine | None = None,
         **options: Any,
     ) -> Generator[Progress, None, list[Trace]]:
-        """Several answers of one prompt, decoded together; see `run`. Returns their traces in order."""
+        """Several answers of one prompt, decoded together; see `run`. Returns their traces in order.
+
+        `engine`: another one than the bench's own, as for a copy of the model in another dtype.
+        """
+        engine, options = engine or self.engine, {"owner": self.owner, **options}
         seeded = [each.seeded() for each in params]
         self._check(prompt, seeded)
         most = sum(each.max_tokens for each in seeded)
         events: list[list[Event]] = [[] for _ in seeded]
         made = 0
         yield Progress(at, text)
-        with self.engine.stream(prompt, seeded, owner=self.owner, **options) as stream:
+        with engine.stream(prompt, seeded, **options) as stream:
             for event in stream:
                 if isinstance(event, Prompt):
                     for each in events:
@@ -75,7 +100,7 @@ class Bench:
                     made += 1
                     self.others = max(self.others, event.batch_lanes - len(seeded))
                     yield Progress(at + (to - at) * made / most, text)
-        return [collect(self.engine.info, one, each) for one, each in zip(seeded, events, strict=True)]
+        return [collect(engine.info, one, each) for one, each in zip(seeded, events, strict=True)]
 
     def _check(self, prompt: Prompt, params: Sequence[SamplingParams]) -> None:
         if len(prompt.ids) > self.most_prompt:
