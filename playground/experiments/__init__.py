@@ -3,9 +3,10 @@
 Importing them needs no torch, so that they can be listed while the model loads.
 """
 
+from playground.experiments.kv_cache import KV_CACHE
 from playground.experiments.lab import Lab
 
-_ALL: tuple[Lab, ...] = ()
+_ALL: tuple[Lab, ...] = (KV_CACHE,)
 LABS = {lab.name: lab for lab in _ALL}
 
 __all__ = ["LABS", "Lab"]
