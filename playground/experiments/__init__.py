@@ -3,10 +3,13 @@
 Importing them needs no torch, so that they can be listed while the model loads.
 """
 
+from playground.experiments.determinism import DETERMINISM
 from playground.experiments.kv_cache import KV_CACHE
 from playground.experiments.lab import Lab
+from playground.experiments.prefill_decode import PREFILL_DECODE
+from playground.experiments.stopping import STOPPING
 
-_ALL: tuple[Lab, ...] = (KV_CACHE,)
+_ALL: tuple[Lab, ...] = (KV_CACHE, STOPPING)
 LABS = {lab.name: lab for lab in _ALL}
 
 __all__ = ["LABS", "Lab"]
