@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from playground.experiments import Lab
-from playground.findings.report import Cell, Chart, LabResult, Quote, Say, Strips, Table, Unit
+from playground.findings.report import Cell, Chart, LabResult, Quote, Say, Strips, Table, Unit, table_of
 from playground.findings.written import written
 from playground.terminal import safe_text
 
@@ -56,19 +56,7 @@ def _table(console: Console, block: Table) -> None:
 
 
 def _chart(console: Console, block: Chart) -> None:
-    grid = _grid(f"{block.title} ({block.y.name})")
-    grid.add_column(block.x.name, justify="right")
-    for series in block.series:
-        grid.add_column(series.name, justify="right")
-    places = list(dict.fromkeys(x for series in block.series for x in series.x))
-    lines = [dict(zip(series.x, series.y, strict=True)) for series in block.series]
-    for x in places:
-        grid.add_row(
-            Text(_shown(x, "text" if isinstance(x, str) else block.x.unit)),
-            *(Text(_shown(line.get(x), block.y.unit)) for line in lines),
-        )
-    console.print(grid)
-    _note(console, block.note)
+    _table(console, table_of(block))
 
 
 def _strips(console: Console, block: Strips) -> None:

@@ -143,3 +143,15 @@ def strong(text: str) -> Part:
 def token(text: str) -> Part:
     """A token's visible form."""
     return Part(text, "token")
+
+
+def table_of(chart: Chart) -> Table:
+    """The points of a chart, a row for each place on its x axis; a series that has none there has a gap."""
+    places = list(dict.fromkeys(x for series in chart.series for x in series.x))
+    lines = [dict(zip(series.x, series.y, strict=True)) for series in chart.series]
+    return Table(
+        f"{chart.title} ({chart.y.name})",
+        (Column(chart.x.name, chart.x.unit), *(Column(series.name, chart.y.unit) for series in chart.series)),
+        tuple((x, *(line.get(x) for line in lines)) for x in places),
+        chart.note,
+    )

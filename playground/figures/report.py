@@ -1,0 +1,132 @@
+"""A chart of a lab's report: lines or bars, in the page's colours and units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from playground.figures.look import Palette, axis, empty, layout, legend, mixed, palette, unit
+from playground.figures.words import literal
+from playground.findings.report import Axis, Chart, Series
+from playground.findings.written import written
+
+_MOST_TICKS = 10  # places named one by one
+_LONGEST = 14  # characters of a name below a bar; the label has all of them
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x")
+
+
+def chart(found: Chart, *, dark: bool = False) -> go.Figure:
+    """The figure of a chart. Places that have names stand in a row, in the order in which they come.
+
+    Series of one role have its colour, each paler than the one before, and marks of another shape. A value
+    that is None is a gap. Labels write numbers as the report's tables do.
+    """
+    colours = palette(dark)
+    places = list(dict.fromkeys(x for series in found.series for x in series.x))
+    if not places:
+        return empty("Nothing is measured yet.", colours)
+    named = found.kind == "bars" or any(isinstance(place, str) for place in places)
+    at = {place: float(index) for index, place in enumerate(places)} if named else None
+    values = [value for series in found.series for value in series.y if value is not None]
+    size, scale = _scale(found.y, values)
+    traces = []
+    for number, series in enumerate(found.series):
+        before = [each.role for each in found.series[:number]].count(series.role)
+        colour = mixed(getattr(colours, series.role), colours.surface, min(0.6, 0.3 * before))
+        traces.append(_trace(found, series, colour, before, at, scale))
+    return go.Figure(
+        traces,
+        layout=layout(
+            colours,
+            height=280,
+            margin={"l": 52, "r": 16, "t": 44 if len(found.series) > 1 else 26, "b": 44},
+            barmode="group",
+            bargap=0.3,
+            hovermode="closest",
+            showlegend=len(found.series) > 1,
+            legend=legend(y=1.1),
+            xaxis=_places(found.x, places, named, colours),
+            yaxis=_values(found.y, size, colours),
+            annotations=[unit(_titled(found.y.name, size), colours, x=0, xanchor="left", xshift=-46)],
+        ),
+    )
+
+
+def _trace(
+    found: Chart, series: Series, colour: str, before: int, at: dict[Any, float] | None, scale: float
+) -> go.Scatter | go.Bar:
+    shared: dict[str, Any] = {
+        "name": literal(series.name),
+        "x": [at[x] if at is not None else x for x in series.x],
+        "y": [None if y is None else y * scale for y in series.y],
+        "customdata": [
+            [literal(written(x, found.x.unit)), literal(written(y, found.y.unit))]
+            for x, y in zip(series.x, series.y, strict=True)
+        ],
+        "hovertemplate": f"{literal(series.name)}<br>{literal(found.x.name)} %{{customdata[0]}}: "
+                         "<b>%{customdata[1]}</b><extra></extra>",
+    }  # fmt: skip
+    if found.kind == "bars":
+        return go.Bar(**shared, marker={"color": colour, "line": {"width": 0}})
+    return go.Scatter(
+        **shared,
+        mode="lines+markers",
+        connectgaps=False,
+        line={"color": colour, "width": 2, "dash": "dash" if series.dashed else "solid"},
+        marker={"color": colour, "size": 7, "symbol": _SHAPES[before % len(_SHAPES)]},
+    )
+
+
+def _places(x: Axis, places: Sequence[Any], named: bool, colours: Palette) -> dict[str, Any]:
+    told: dict[str, Any] = {"title": {"text": literal(x.name), "font": {"size": 11}, "standoff": 6}}
+    if named:
+        texts = [literal(_short(written(place, x.unit))) for place in places]
+        step = -(-len(places) // 24)
+        told |= {"tickvals": list(range(0, len(places), step)), "ticktext": texts[::step],
+                 "range": [-0.5, len(places) - 0.5]}  # fmt: skip
+    else:
+        if len(places) <= _MOST_TICKS:
+            told |= {"tickvals": sorted(places),
+                     "ticktext": [literal(written(place, x.unit)) for place in sorted(places)]}  # fmt: skip
+        else:
+            told["nticks"] = 8
+        told["type"] = "log" if x.log else "linear"
+    return axis(colours, showgrid=False, **told)
+
+
+def _values(y: Axis, size: str, colours: Palette) -> dict[str, Any]:
+    told: dict[str, Any] = {"nticks": 5, "tickformat": ",~g"}
+    if y.unit == "share":
+        told["tickformat"] = ",.0%" if size == "%" else ",~%"
+    if y.log:
+        told |= {"type": "log", "dtick": 1, "tickformat": "~s" if y.unit != "share" else "~%"}
+    else:
+        told["rangemode"] = "tozero"
+    return axis(colours, **told)
+
+
+def _scale(y: Axis, values: Sequence[float]) -> tuple[str, float]:
+    """The unit of the axis for its largest value, and what a value is multiplied by for it."""
+    largest = max((abs(value) for value in values), default=0.0)
+    if y.unit == "seconds":
+        return ("s", 1.0) if largest >= 1 else ("ms", 1000.0)
+    if y.unit == "bytes":
+        sizes = ("B", "KB", "MB", "GB")
+        power = 0
+        while power < 3 and largest >= 1024 ** (power + 1):
+            power += 1
+        return sizes[power], 1 / 1024**power
+    if y.unit == "share":
+        return ("%" if largest >= 0.05 else "fine %"), 1.0
+    return {"nats": "nats", "per_s": "per second"}.get(y.unit, ""), 1.0
+
+
+def _titled(name: str, size: str) -> str:
+    wanted = size.removeprefix("fine ")
+    return literal(name if not wanted or wanted == "%" or wanted in name else f"{name}, {wanted}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
