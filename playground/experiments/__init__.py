@@ -4,12 +4,14 @@ Importing them needs no torch, so that they can be listed while the model loads.
 """
 
 from playground.experiments.determinism import DETERMINISM
+from playground.experiments.frozen import FROZEN
 from playground.experiments.kv_cache import KV_CACHE
 from playground.experiments.lab import Lab
 from playground.experiments.prefill_decode import PREFILL_DECODE
 from playground.experiments.stopping import STOPPING
+from playground.experiments.template import TEMPLATE
 
-_ALL: tuple[Lab, ...] = (KV_CACHE, STOPPING)
+_ALL: tuple[Lab, ...] = (KV_CACHE, TEMPLATE, STOPPING, DETERMINISM, FROZEN)
 LABS = {lab.name: lab for lab in _ALL}
 
 __all__ = ["LABS", "Lab"]
