@@ -134,6 +134,7 @@ def test_a_lab_measures_a_tiny_model_and_leaves_it_as_it_was(
     lab: Lab, tiny: tuple[LocalEngine, PreTrainedModel]
 ) -> None:
     engine, model = tiny
+    engine.between_passes(lambda: None)  # its own thread starts with its first work
     before, sums, dice = set(threading.enumerate()), checksum(model), torch.get_rng_state()
     small = (engine.info.context or 0) < 100
     try:
@@ -152,6 +153,7 @@ def test_a_lab_can_be_stopped_wherever_it_is(lab: Lab) -> None:
     """Closed after a few events, then after more and more: nothing goes on and nothing is left."""
     made = loaded(tiny_llama(positions=512))
     engine = LocalEngine(made)
+    engine.between_passes(lambda: None)
     try:
         before, sums = set(threading.enumerate()), checksum(made.model)
         events = len(list(run_lab(lab, Bench(engine), read_options(lab, {}))))
