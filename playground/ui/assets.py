@@ -34,6 +34,7 @@ PURE = (
     "share/layout",
     "inside/looking",
     "prompt/layout",
+    "guide/progress",
 )  # need no page
 VIEWS = (
     "dom",
@@ -103,15 +104,20 @@ VIEWS = (
     "prompt/both",
     "prompt/tokenizer",
     "prompt/board",
+    "guide/question",
+    "guide/dock",
+    "guide/pages/story",
+    "guide/pages",
+    "guide/board",
 )
 STARTERS = (
-    "startBoard", "startCompareBoard", "startPromptBoard", "startInsideBoard", "startHeader", "startShare",
+    "startBoard", "startCompareBoard", "startPromptBoard", "startInsideBoard", "startGuideBoard", "startHeader", "startShare",
     "owner", "press",
 )  # fmt: skip
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
     "compare/compare", "compare/results", "share/share", "inside/inside",
-    "prompt/prompt",
+    "prompt/prompt", "guide/guide", "guide/pages2", "guide/pages3",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import gradio as gr
 from playground.ui.api import add_api
 from playground.ui.assets import styles
 from playground.ui.compare_tab import compare_tab
+from playground.ui.guide_tab import guide_tab
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
 from playground.ui.inside_tab import inside_tab
 from playground.ui.lanes import Bench
@@ -43,6 +44,8 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
                 prompt_tab(server, gr.State(Bench()))
             with gr.Tab("Inside", elem_id="tab-inside"):
                 inside_tab(server)
+            with gr.Tab("Guide", elem_id="tab-guide"):
+                guide_tab(server)
         add_api(server)
     return page
 

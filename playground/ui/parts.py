@@ -99,3 +99,10 @@ class InsideBoard(_Part):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__("inside/inside", "startInsideBoard", (), **kwargs)
+
+
+class GuideBoard(_Part):
+    """Pages on how an answer comes about, with what the reader tried of them."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("guide/guide", "startGuideBoard", (), **kwargs)

@@ -1,0 +1,120 @@
+// The task of a page of the guide while it is under way: the control it speaks of is ringed, and a small dock at the
+// bottom of the page leads back. It is looked at a few times a second whether it is done.
+
+const GUIDE_LOOKS_EVERY_MS = 200;
+const GUIDE_CONTROLS = 'button:not([disabled]), textarea, select, input:not([type="hidden"]), canvas[tabindex], [tabindex="0"]';
+
+function tabInFront() {
+  const tab = document.querySelector('#tabs > .tab-wrapper button[role="tab"][aria-selected="true"]');
+  return tab ? tab.id.replace(/^tab-|-button$/g, '') : '';
+}
+
+function openTabNamed(name) {
+  if (tabInFront() !== name) document.querySelector('#tab-' + name + '-button')?.click();
+}
+
+// `now()`: {run, busy}, as the Playground has them; `finished(page)` hears that a task was done; `returned()` that the
+// reader asked for the guide again.
+function startGuideTasks({ now, guide, finished, returned }) {
+  const words = el('p', 'dock-words');
+  const said = el('p', 'dock-said');
+  said.setAttribute('role', 'status');
+  const back = button('strong', 'Back to the guide');
+  back.id = 'guide-back';
+  const dock = el('aside', 'guide-dock', el('div', '', words, said), back);
+  dock.id = 'guide-dock';
+  dock.hidden = true;
+  dock.setAttribute('aria-label', 'task of the guide');
+  document.body.append(dock);
+  let page = null; // whose task is under way
+  let begun; // what the task noted when it began
+  let ring = false; // the control is to be ringed
+  let lit = null;
+  let timer = null;
+
+  const state = () => ({ ...now(), begun, tab: tabInFront(), find: (selector) => document.querySelector(selector) });
+
+  function unlight() {
+    if (lit) lit.classList.remove('lit');
+    lit = null;
+  }
+
+  // Another tab's board may come, or be drawn anew, while the reader is there.
+  function light() {
+    const control = ring ? document.querySelector(page.task.light) : null;
+    if (control === lit && (!lit || lit.classList.contains('lit'))) return;
+    const first = !lit;
+    unlight();
+    if (!control || !control.offsetParent) return;
+    lit = control;
+    lit.classList.add('lit');
+    if (!first) return;
+    lit.scrollIntoView({ block: 'center' });
+    const field = lit.matches(GUIDE_CONTROLS) ? lit : lit.querySelector(GUIDE_CONTROLS);
+    if (field) field.focus({ preventScroll: true });
+  }
+
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    rest();
+    page = null;
+  }
+
+  function look() {
+    light();
+    if (!page.task.done(state())) return;
+    clearInterval(timer);
+    timer = null;
+    ring = false;
+    unlight();
+    dock.dataset.done = 'yes';
+    said.textContent = 'Done.';
+    finished(page);
+  }
+
+  // The guide is in front again; a run that still goes on may yet do the task.
+  function rest() {
+    ring = false;
+    unlight();
+    dock.hidden = true;
+  }
+
+  function goBack() {
+    openTabNamed('guide');
+    rest();
+    returned();
+  }
+
+  back.addEventListener('click', goBack);
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && !dock.hidden && !event.defaultPrevented) goBack();
+  });
+
+  return {
+    rest, stop,
+    begin(of) {
+      stop();
+      page = of;
+      const { task } = page;
+      begun = task.begin ? task.begin(state()) : undefined;
+      words.textContent = task.words;
+      said.textContent = '';
+      delete dock.dataset.done;
+      dock.hidden = task.tab === 'guide';
+      ring = true;
+      openTabNamed(task.tab);
+      if (task.prefill) fillFields(task.prefill);
+      if (task.open) task.open(guide);
+      timer = setInterval(look, GUIDE_LOOKS_EVERY_MS);
+    },
+  };
+}
+
+// Fields of the Playground's form by the id they have there: {prompt: '…', temperature: 0, mode: 'chat'}.
+function fillFields(fields) {
+  for (const [id, value] of Object.entries(fields)) {
+    if (id === 'mode') tick(document.querySelector('#mode input[value="' + value + '"]'), true);
+    else typeInto(typeof value === 'number' ? numberField(id) : textField(id), value);
+  }
+}

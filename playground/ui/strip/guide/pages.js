@@ -1,0 +1,3 @@
+// The pages of the guide, in reading order.
+
+const GUIDE_PAGES = [guideStory];

@@ -1,0 +1,102 @@
+// The story: one question, told pass by pass.
+
+const STORY_PROMPT = 'What is the capital of France?';
+
+// The part of the prompt that the visitor typed last, as text.
+function typedWords(run) {
+  const typed = run.tokens.filter((token) => token.prompt && ['user', 'raw'].includes(run.segments[run.prompt[token.place].segment][0]));
+  const last = typed.length ? typed[typed.length - 1].block : -1;
+  return decode(new Uint8Array(typed.filter((token) => token.block === last).flatMap((token) => [...unhex(run.prompt[token.place].hex)]))).trim();
+}
+
+// What the pass that gave `step` had to read: the whole prompt, then one token each time.
+function storyPass(run, place) {
+  const step = run.steps[place];
+  const before = place ? run.tokens[run.given + place - 1] : null;
+  const read = before ? ['It reads one more token, ', tokenName(before.name, before.special), ', and has all others in its cache.']
+    : ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), '.'];
+  const rows = likeliest(step, 5).rows.map((row) => {
+    const line = el('div', 'guide-odds' + (row.id === step.id ? ' chosen' : ''), tokenName(row.text, row.special),
+      el('span', 'mini' + (row.id === step.id ? ' other' : ''), bar('', row.prob)), el('span', 'share', percent(row.prob)));
+    return line;
+  });
+  const how = { greedy: 'The likeliest was taken.', sampled: 'The dice fell on it.', forced: 'It was set by hand.' }[step.draw.method];
+  const last = place === run.steps.length - 1 && run.end;
+  return [
+    el('p', 'caption', ...read),
+    el('h3', '', 'What may come next: the model’s own odds'), ...rows,
+    el('p', 'caption', 'Picked: ', tokenName(step.text, step.special), '. ' + how + (last ? ' ' + run.end.message : ' It is appended, and the next pass begins.')),
+  ];
+}
+
+function makeStoryWalk(run) {
+  const slider = el('input');
+  Object.assign(slider, { type: 'range', min: 1, max: run.steps.length, step: 1, value: 1, id: 'guide-pass' });
+  const label = el('label', 'guide-slider', el('span', '', 'Pass ', el('b', '', '1'), ' of ' + count(run.steps.length)), slider);
+  const body = el('div', 'guide-pass');
+  const text = el('p', 'guide-text');
+
+  function show() {
+    const place = Number(slider.value) - 1;
+    label.querySelector('b').textContent = slider.value;
+    body.replaceChildren(...storyPass(run, place));
+    const written = run.tokens.slice(run.given, run.given + place + 1);
+    text.replaceChildren(...written.map((token, at) => el('bdi', (at === place ? 'fresh' : '') + (token.special ? ' name special' : ''), token.special ? token.name : flowing(token.text))));
+  }
+
+  slider.addEventListener('input', show);
+  show();
+  return [label, body, el('h3', '', 'The answer so far'), text];
+}
+
+const guideStory = {
+  name: 'story', title: 'One question, pass by pass', nav: 'The story',
+
+  words: (run) => [
+    ['You press a key, and words come back. In between lies one simple loop. First the page ', el('b', '', 'wraps your words up'), ' in a template and cuts the text into ',
+      el('b', '', plural(run.given, 'token')), '.'],
+    ['Then the model ', el('b', '', 'reads everything'), ' in one pass. What comes out is not a sentence: it is a score for each of the ' + count(run.vocabulary) + ' tokens it knows, for one place only, the next.'],
+    ['A sampler ', el('b', '', 'picks one token and appends it'), '. The model runs again for the one after, and again. This answer took ', el('b', '', plural(run.steps.length, 'pass').replace('passs', 'passes')),
+      '. Nothing that was picked is ever taken back.'],
+    ['It has to ', el('b', '', 'know when to stop'), ', too. The end is a token like others, and it can be picked at any step. Here: ', run.end ? run.end.message : 'the run was not finished.'],
+  ],
+
+  draw: (run, guide) => [
+    el('p', 'caption', run.recorded && guide.live() ? 'A recorded run. ' : '', 'Asked: ', el('b', '', typedWords(run) || 'nothing typed')),
+    ...(run.steps.length ? makeStoryWalk(run) : [el('p', 'caption', 'This run has no answer yet.')]),
+    el('p', 'buttons', ...storyButtons(run, guide)),
+  ],
+
+  task: {
+    words: 'Press Generate and watch: one token comes for each pass of the model.',
+    tab: 'playground', light: '#generate', needsModel: true,
+    prefill: { mode: 'chat', prompt: STORY_PROMPT },
+    begin: ({ run }) => run,
+    done: ({ run, begun, busy }) => run !== begun && !busy && Boolean(run.lanes[0].end),
+  },
+
+  question: {
+    words: (run) => 'This answer has ' + plural(run.steps.length, 'token') + '. How often did the model run to write it?',
+    choices: (run) => [
+      { words: 'Once: it writes the whole answer and then shows it bit by bit.', right: false, why: 'One pass gives the odds for one place. Move the slider: each pass has odds of its own.' },
+      { words: 'Once for each token: ' + count(run.steps.length) + ' times.', right: true, why: 'The first pass reads the prompt and gives the first token; each pass after it gives one more.' },
+      { words: 'Once for each word, and once more for the full stop.', right: false, why: 'The model knows no words, only tokens. Some words are cut into several.' },
+    ],
+  },
+};
+
+function storyButtons(run, guide) {
+  const asked = button('', 'Use the recorded question');
+  asked.disabled = Boolean(run.recorded) && run.run.live === undefined;
+  asked.addEventListener('click', () => {
+    guide.recorded();
+    guide.again();
+  });
+  const live = button('', 'Ask it live');
+  live.disabled = !guide.live() || isBusy();
+  live.addEventListener('click', () => {
+    fillFields({ mode: 'chat', prompt: STORY_PROMPT });
+    document.querySelector('#generate')?.click();
+  });
+  return [asked, live];
+}
