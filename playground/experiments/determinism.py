@@ -24,7 +24,7 @@ Kind = Literal["again", "off", "batch", "same_seed", "other_seed", "dtype"]
 @dataclass(frozen=True)
 class Options:
     question: str = option("Write two sentences about the sea.", "question", high=400)
-    tokens: int = option(16, "tokens of each answer", low=2, high=100)
+    tokens: int = option(12, "tokens of each answer", low=2, high=100)
     runs: int = option(3, "runs", low=2, high=8, hint="of one setting, and how many seeds")
     temperature: float = option(1.0, "temperature", low=0.05, high=2, hint="where seeds are compared")
 
@@ -181,8 +181,8 @@ DETERMINISM = Lab(
     "What makes two runs of one prompt differ?",
     (
         "At temperature 0 the prompt is run alone, then again alone with other seeds, without the cache, and "
-        f"in {BATCH} lanes of one batch; all in the model's dtype and in another one, with a copy of the model "
-        "whose weights are rounded to it.",
+        f"in {BATCH} lanes of one batch; all in the model's dtype and in another one, with a copy of the "
+        "model whose weights are rounded to it.",
         "Then, at a temperature, several seeds are run side by side, twice.",
         "Runs are compared token by token with the first of their kind. Where they part, the gap is how far "
         "the first run's two likeliest tokens are apart, in raw probability.",
