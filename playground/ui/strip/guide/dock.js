@@ -5,12 +5,16 @@ const GUIDE_LOOKS_EVERY_MS = 200;
 const GUIDE_CONTROLS = 'button:not([disabled]), textarea, select, input:not([type="hidden"]), canvas[tabindex], [tabindex="0"]';
 
 function tabInFront() {
-  const tab = document.querySelector('#tabs > .tab-wrapper button[role="tab"][aria-selected="true"]');
-  return tab ? tab.id.replace(/^tab-|-button$/g, '') : '';
+  const panels = [...document.querySelectorAll('#tabs > .tabitem')];
+  return (panels.find((panel) => panel.offsetParent !== null)?.id || '').replace('tab-', '');
 }
 
+// On a narrow screen the last tabs stand in a menu, where they have no ids.
 function openTabNamed(name) {
-  if (tabInFront() !== name) document.querySelector('#tab-' + name + '-button')?.click();
+  if (tabInFront() === name) return;
+  const listed = [...document.querySelectorAll('#tabs > .tab-wrapper .overflow-dropdown button')];
+  const tab = document.querySelector('#tab-' + name + '-button') || listed.find((each) => each.textContent.trim().toLowerCase() === name);
+  tab?.click();
 }
 
 // `now()`: {run, busy}, as the Playground has them; `finished(page)` hears that a task was done; `returned()` that the

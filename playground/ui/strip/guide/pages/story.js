@@ -17,7 +17,7 @@ function storyPass(run, place) {
     : ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), '.'];
   const rows = likeliest(step, 5).rows.map((row) => {
     const line = el('div', 'guide-odds' + (row.id === step.id ? ' chosen' : ''), tokenName(row.text, row.special),
-      el('span', 'mini' + (row.id === step.id ? ' other' : ''), bar('', row.prob)), el('span', 'share', percent(row.prob)));
+      el('span', 'mini' + (row.id === step.id ? ' other' : ''), bar('', row.prob)), el('span', 'odd', percent(row.prob)));
     return line;
   });
   const how = { greedy: 'The likeliest was taken.', sampled: 'The dice fell on it.', forced: 'It was set by hand.' }[step.draw.method];
@@ -56,7 +56,7 @@ const guideStory = {
     ['You press a key, and words come back. In between lies one simple loop. First the page ', el('b', '', 'wraps your words up'), ' in a template and cuts the text into ',
       el('b', '', plural(run.given, 'token')), '.'],
     ['Then the model ', el('b', '', 'reads everything'), ' in one pass. What comes out is not a sentence: it is a score for each of the ' + count(run.vocabulary) + ' tokens it knows, for one place only, the next.'],
-    ['A sampler ', el('b', '', 'picks one token and appends it'), '. The model runs again for the one after, and again. This answer took ', el('b', '', plural(run.steps.length, 'pass').replace('passs', 'passes')),
+    ['A sampler ', el('b', '', 'picks one token and appends it'), '. The model runs again for the one after, and again. This answer took ', el('b', '', count(run.steps.length) + (run.steps.length === 1 ? ' pass' : ' passes')),
       '. Nothing that was picked is ever taken back.'],
     ['It has to ', el('b', '', 'know when to stop'), ', too. The end is a token like others, and it can be picked at any step. Here: ', run.end ? run.end.message : 'the run was not finished.'],
   ],
