@@ -1,3 +1,5 @@
 // The pages of the guide, in reading order.
 
-const GUIDE_PAGES = [guideStory];
+const GUIDE_PAGES = [
+  guideStory, guideTemplate, guideTokens, guideEmbeddings,
+];

@@ -1,0 +1,105 @@
+// Embeddings and positions: what an id becomes, and how the model knows where it stands.
+
+const GUIDE_ROWS = 12; // tokens of the answer to choose from: those that recorded_looks.py has, too
+
+function rowTokens(run) {
+  const typed = run.tokens.filter((token) => token.prompt && ['user', 'raw'].includes(run.segments[run.prompt[token.place].segment][0]));
+  return [...typed, ...run.tokens.slice(run.given, run.given + GUIDE_ROWS)];
+}
+
+// A pair of numbers that was turned by `angle`: a hand on a dial. `label` is read out.
+function turnDial(angle, label) {
+  const canvas = el('canvas', 'guide-dial');
+  canvas.setAttribute('role', 'img');
+  canvas.setAttribute('aria-label', label);
+  const scale = window.devicePixelRatio || 1;
+  Object.assign(canvas, { width: 44 * scale, height: 44 * scale });
+  requestAnimationFrame(() => {
+    const context = canvas.getContext('2d');
+    const style = getComputedStyle(canvas);
+    context.scale(scale, scale);
+    context.lineWidth = 1.5;
+    context.strokeStyle = style.getPropertyValue('--tp-faint');
+    context.beginPath();
+    context.arc(22, 22, 19, 0, 2 * Math.PI);
+    context.stroke();
+    context.lineWidth = 3;
+    context.strokeStyle = style.getPropertyValue('--tp-accent');
+    context.beginPath();
+    context.moveTo(22, 22);
+    context.lineTo(22 + 17 * Math.cos(angle), 22 - 17 * Math.sin(angle));
+    context.stroke();
+  });
+  return canvas;
+}
+
+function turnTable({ pairs, positions }) {
+  const shown = [0, 0.25, 0.5, 0.75].map((share) => pairs[Math.floor(share * pairs.length)]);
+  const rows = shown.map(({ pair, frequency, angles }) => tableRow('pair ' + count(pair),
+    ...angles.map((angle, place) => turnDial(angle, 'pair ' + pair + ' at position ' + positions[place] + ', turned by ' + Math.round((angle * 180) / Math.PI) + ' degrees')),
+    frequency > 0 ? count((2 * Math.PI) / frequency) : '–'));
+  return scrollTable('guide-turns', 'how far pairs of numbers are turned', ['', 'at ' + count(positions[1]), 'at ' + count(positions[0]), 'positions for a whole turn'],
+    rows.map((row) => {
+      row.insertBefore(row.children[2], row.children[1]);
+      return row;
+    }));
+}
+
+const guideEmbeddings = {
+  name: 'embeddings', title: 'A number becomes a place in space', nav: 'Embeddings',
+
+  words: () => [
+    ['An id says nothing by itself. The first thing the model does is to look it up: row by row in a table that it learned, each token has a list of numbers, its ', el('b', '', 'embedding'), '.'],
+    ['Read as a direction in space, tokens that are used alike point alike. Nobody wrote the meanings down: they came from predicting text. The ', el('b', '', 'cosine'), ' says how alike two directions are, 1 for the same.'],
+    ['A row is the same wherever its token stands, so order has to come in another way. Models with ', el('b', '', 'rotary positions'), ' turn pairs of numbers inside attention: further along the row, turned further. Fast pairs tell neighbours apart, slow ones far places.'],
+  ],
+
+  draw(run, guide) {
+    const chooser = el('select');
+    chooser.id = 'guide-token';
+    chooser.setAttribute('aria-label', 'token to look up');
+    const tokens = rowTokens(run);
+    tokens.forEach((token, place) => chooser.append(Object.assign(el('option', '', token.name + '  id ' + token.id), { value: place })));
+    const vector = makeVectorBars('the embedding');
+    const row = guide.slot({
+      waits: () => 'Reading the table …',
+      draw({ look }) {
+        vector.show(look.vector);
+        return [
+          el('div', 'tokenhead', el('span', 'big', tokenName(look.text)), el('small', '', 'id ' + look.token_id + ' · ' + count(look.vector.length) + ' numbers')),
+          vector.element,
+          el('h3', '', 'Nearest rows of the table'),
+          ...look.neighbours.slice(0, 5).map((near) => el('div', 'guide-odds', tokenName(near.text), el('span', 'mini', bar('', Math.max(0, near.cosine))), el('span', 'odd', near.cosine.toFixed(2).replace('-', '−')))),
+        ];
+      },
+    });
+    const turns = guide.slot({
+      waits: () => 'Reading positions …',
+      draw: ({ look }) => (look.kind === 'rotary' && look.pairs.length
+        ? [el('p', 'caption', 'The last token of this run, ', tokenName(look.text), ': how far its pairs are turned at position ' + count(look.positions[1]) + ', and where it stands, at ' + count(look.positions[0]) + '.'), turnTable(look)]
+        : [el('p', 'caption', { learned: 'This model adds a learned row for each position instead.', none: 'This model adds nothing for positions.' }[look.kind] || 'How this model knows positions is not known here.')]),
+    });
+    const ask = () => row.ask({ what: 'embedding', id: tokens[Number(chooser.value)].id, side: 'input' });
+    chooser.addEventListener('change', ask);
+    chooser.value = String(Math.max(0, tokens.findIndex((token) => /\p{L}{4}/u.test(token.text))));
+    if (tokens.length) ask();
+    turns.ask({ what: 'positions', ids: run.ids, first: run.ids.length - 1, second: 0, layer: 0, head: 0 });
+    return [el('label', 'caption', 'A token of this run: ', chooser), row.element, el('h3', '', 'Positions'), turns.element];
+  },
+
+  task: {
+    words: 'On the Inside tab, click a nearest row of the token and see whose neighbours it has.',
+    tab: 'inside', light: '#inside .neighbours', needsModel: true,
+    open: () => document.querySelector('#inside-sections [data-section="embeddings"]')?.click(),
+    done: ({ find }) => [...find('.inside-panel[data-section="embeddings"]')?.querySelectorAll('.tokenhead button') || []].some((each) => each.textContent.startsWith('Back to')),
+  },
+
+  question: {
+    words: 'The same token stands twice in a prompt. What goes into the first layer at both places?',
+    choices: [
+      { words: 'Two different rows: the table has one for each place.', right: false, why: 'The table has one row per id. Choose the same token at two places on the Inside tab: its row is the same.' },
+      { words: 'The same row of the table; order comes in by other means.', right: true, why: 'A row belongs to an id. Some models add a learned row for the position to it, rotary ones turn queries and keys in attention.' },
+      { words: 'Nothing the second time: it is already known.', right: false, why: 'Every place has a vector of its own that moves through the layers, whatever stands there.' },
+    ],
+  },
+};

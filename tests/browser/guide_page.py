@@ -1,0 +1,82 @@
+"""What tests do on the Guide tab, and how the task of each of its pages is solved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.browser.conftest import Visit
+
+
+class Guide:
+    """The Guide tab of a visitor's page."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self.page = visit, visit.page
+        self.page.click("#tab-guide-button")
+        self.page.wait_for_selector(".guide-page")
+
+    def names(self) -> list[str]:
+        return self.page.locator("#guide-pages [data-page]").evaluate_all(
+            "(all) => all.map((entry) => entry.dataset.page)"
+        )
+
+    def open(self, name: str) -> None:
+        """Opens a page; waits until what it asked for is there, or is said to be missing."""
+        self.page.click(f"#guide-pages [data-page={name}]")
+        self.page.wait_for_selector(f".guide-page[data-page={name}]")
+        self.page.wait_for_function(
+            "![...document.querySelectorAll('.guide-page .slot')]"
+            ".some((slot) => slot.dataset.state === 'waiting')"
+        )
+
+    def try_it(self, name: str) -> None:
+        """Does what the page's task asks, and comes back."""
+        self.page.click(".guide-try")
+        SOLVE[name](self.page)
+        self.page.wait_for_selector("#guide-dock[data-done=yes]", state="attached")
+        if self.page.locator("#guide-dock").is_visible():
+            self.page.click("#guide-back")
+        self.page.wait_for_selector(".guide-task[data-tried=true]")
+
+    def choose(self, place: int) -> str | None:
+        """Gives an answer; what the question became."""
+        self.page.click(f".guide-choice[data-place='{place}']")
+        return self.page.get_attribute(".guide-question", "data-answered")
+
+    def answer(self) -> list[str | None]:
+        """Tries the answers in turn until one holds; what the question became each time."""
+        told: list[str | None] = []
+        while "right" not in told:
+            told.append(self.choose(len(told)))
+        return told
+
+    def done(self, name: str) -> bool:
+        return self.page.get_attribute(f"#guide-pages [data-page={name}]", "data-done") == "yes"
+
+
+def _story(page: Any) -> None:
+    page.click("#generate.lit")
+
+
+def _template(page: Any) -> None:
+    page.wait_for_selector("#template.lit")
+    page.select_option("#template", "none")
+
+
+def _tokens(page: Any) -> None:
+    page.wait_for_selector("#tokenizer-text.lit")
+    page.fill("#tokenizer-text", "strawberry")
+
+
+def _embeddings(page: Any) -> None:
+    page.locator("#inside .neighbours button").first.click()
+
+
+# By page: does the task once its control is in view. The page notices by itself.
+SOLVE: dict[str, Callable[[Any], None]] = {
+    "story": _story,
+    "template": _template,
+    "tokens": _tokens,
+    "embeddings": _embeddings,
+}

@@ -1,0 +1,79 @@
+"""The Guide tab in Chromium over the fake engine: every page is read, tried and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.browser.conftest import Running, Visit
+from tests.browser.guide_page import SOLVE, Guide
+from tests.browser.inside_page import ByHand, by_hand
+
+Open = Callable[..., Visit]
+
+
+def test_every_page_is_walked(visit: Open, many: Running) -> None:
+    page = visit(many.url)
+    page.set("max-tokens", 6)
+    ByHand(page.page, by_hand)
+    guide = Guide(page)
+    names = guide.names()
+    assert set(names) == set(SOLVE)
+    for place, name in enumerate(names):
+        guide.open(name)
+        choices = page.page.locator(".guide-choice").count()
+        assert choices == 3
+        guide.try_it(name)
+        told = guide.answer()
+        assert told[-1] == "right" and set(told[:-1]) <= {"wrong"}
+        assert guide.done(name)
+        assert page.page.locator("#guide-next").is_disabled() == (place == len(names) - 1)
+    page.page.reload()
+    page.page.wait_for_selector("#color-by option", state="attached")
+    again = Guide(page)
+    assert all(again.done(name) for name in names)
+    assert page.page.locator(f"#guide-pages [data-page={names[-1]}][aria-current=page]").count() == 1
+    page.page.click("#guide-reset")
+    assert not any(again.done(name) for name in names)
+
+
+def test_a_wrong_answer_says_why_and_counts_for_nothing(visit: Open, many: Running) -> None:
+    guide = Guide(visit(many.url))
+    assert guide.choose(0) == "wrong"
+    assert guide.visit.text(".guide-why").startswith("No. ")
+    assert guide.visit.text(".guide-why").endswith("Try again.")
+    assert guide.choose(1) == "right"
+    assert guide.visit.text(".guide-why").startswith("Yes. ")
+
+
+def test_the_dock_leads_back_by_escape(visit: Open, many: Running) -> None:
+    guide = Guide(visit(many.url))
+    guide.page.click(".guide-try")
+    guide.page.wait_for_selector("#generate.lit")
+    assert guide.page.locator("#guide-dock").is_visible()
+    guide.page.keyboard.press("Escape")
+    guide.page.wait_for_selector(".guide-page", state="visible")
+    assert guide.page.locator("#guide-dock").is_hidden()
+    assert guide.page.locator(".lit").count() == 0
+
+
+def test_broken_storage_begins_anew(visit: Open, many: Running) -> None:
+    page = visit(many.url)
+    page.page.evaluate("localStorage.setItem('token-playground-guide', '{broken')")
+    page.page.reload()
+    page.page.wait_for_selector("#color-by option", state="attached")
+    guide = Guide(page)
+    assert guide.page.get_attribute("#guide-pages [aria-current]", "data-page") == guide.names()[0]
+
+
+def test_every_page_reads_at_phone_width(visit: Open, many: Running) -> None:
+    page = visit(many.url, width=390, height=844)
+    page.page.click("#tabs .overflow-menu > button")
+    page.page.click("#tabs .overflow-dropdown button:has-text('Guide')")
+    page.page.wait_for_selector(".guide-page")
+    names = page.page.locator("#guide-pages [data-page]").evaluate_all(
+        "(all) => all.map((entry) => entry.dataset.page)"
+    )
+    for name in names:
+        page.page.click(f"#guide-pages [data-page={name}]")
+        page.page.wait_for_selector(f".guide-page[data-page={name}]")
+        assert page.sideways() == 0
