@@ -107,12 +107,15 @@ VIEWS = (
     "guide/question",
     "guide/dock",
     "guide/pages/story",
+    "guide/pages/template",
+    "guide/pages/tokens",
+    "guide/pages/embeddings",
     "guide/pages",
     "guide/board",
 )
 STARTERS = (
-    "startBoard", "startCompareBoard", "startPromptBoard", "startInsideBoard", "startGuideBoard", "startHeader", "startShare",
-    "owner", "press",
+    "startBoard", "startCompareBoard", "startPromptBoard", "startInsideBoard", "startGuideBoard", "startHeader",
+    "startShare", "owner", "press",
 )  # fmt: skip
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
