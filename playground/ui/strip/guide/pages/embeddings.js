@@ -33,11 +33,16 @@ function turnDial(angle, label) {
   return canvas;
 }
 
+function wholeTurn(frequency) {
+  const positions = (2 * Math.PI) / frequency;
+  return frequency > 0 ? (positions < 100 ? positions.toFixed(1) : count(positions)) : '–';
+}
+
 function turnTable({ pairs, positions }) {
   const shown = [0, 0.25, 0.5, 0.75].map((share) => pairs[Math.floor(share * pairs.length)]);
   const rows = shown.map(({ pair, frequency, angles }) => tableRow('pair ' + count(pair),
     ...angles.map((angle, place) => turnDial(angle, 'pair ' + pair + ' at position ' + positions[place] + ', turned by ' + Math.round((angle * 180) / Math.PI) + ' degrees')),
-    frequency > 0 ? count((2 * Math.PI) / frequency) : '–'));
+    wholeTurn(frequency)));
   return scrollTable('guide-turns', 'how far pairs of numbers are turned', ['', 'at ' + count(positions[1]), 'at ' + count(positions[0]), 'positions for a whole turn'],
     rows.map((row) => {
       row.insertBefore(row.children[2], row.children[1]);
@@ -49,7 +54,7 @@ const guideEmbeddings = {
   name: 'embeddings', title: 'A number becomes a place in space', nav: 'Embeddings',
 
   words: () => [
-    ['An id says nothing by itself. The first thing the model does is to look it up: row by row in a table that it learned, each token has a list of numbers, its ', el('b', '', 'embedding'), '.'],
+    ['An id says nothing by itself. The first thing the model does is to look it up in a table that it learned. Each token has a row there, a list of numbers: its ', el('b', '', 'embedding'), '.'],
     ['Read as a direction in space, tokens that are used alike point alike. Nobody wrote the meanings down: they came from predicting text. The ', el('b', '', 'cosine'), ' says how alike two directions are, 1 for the same.'],
     ['A row is the same wherever its token stands, so order has to come in another way. Models with ', el('b', '', 'rotary positions'), ' turn pairs of numbers inside attention: further along the row, turned further. Fast pairs tell neighbours apart, slow ones far places.'],
   ],

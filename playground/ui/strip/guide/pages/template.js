@@ -16,7 +16,7 @@ const guideTemplate = {
 
   words: (run) => [
     ['A model reads one row of tokens and nothing else. It has no chat window, no sender and no fields. A ', el('b', '', 'chat template'), ' writes all of that into the row: who speaks, where each message ends, and whose turn it is.'],
-    ['The marks are ', el('b', '', 'special tokens'), '. Each is one id that plain text does not give; the model met them in training and learned what follows them. In this run the template put ',
+    ['The marks are ', el('b', '', 'special tokens'), '. Each is a single id, set apart from ordinary words; the model met them in training and learned what follows them. In this run the template put ',
       el('b', '', count(writtenBy(run).find(([name]) => name === 'the template')?.[1] || 0)), ' of the ', el('b', '', plural(run.given, 'token')), ' there.'],
     ['Some templates also add a system message when you write none. The last thing they add opens the answer’s turn: the ', el('b', '', 'generation prompt'), '. From there the model simply goes on writing.'],
   ],
