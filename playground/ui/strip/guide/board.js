@@ -146,7 +146,7 @@ async function startGuideBoard(element, props, watch, trigger, server) {
       drawn = null;
     }
     if (!run) return drawNothing(isBusy() ? 'An answer is being written. The guide begins when it ends.' : 'The guide speaks about an answer, and there is none yet: generate one on the Playground.');
-    if (!anew && drawn === page.name) return showLive(page);
+    if (!anew && drawn === page.name) return showTried(page);
     drawPage(page);
     drawn = page.name;
     return undefined;
