@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.browser.conftest import Running, Visit
 from tests.browser.guide_page import SOLVE, Guide
 from tests.browser.inside_page import ByHand, by_hand
+from tests.browser.test_access import serious
 
 Open = Callable[..., Visit]
 
@@ -78,3 +81,37 @@ def test_every_page_reads_at_phone_width(visit: Open, many: Running) -> None:
         page.page.click(f"#guide-pages [data-page={name}]")
         page.page.wait_for_selector(f".guide-page[data-page={name}]")
         assert page.sideways() == 0
+
+
+def without_model(visit: Open, many: Running) -> Visit:
+    """The page as it is while the model loads: the header says so."""
+    page = visit(many.url)
+    page.page.evaluate("document.querySelector('#model').dataset.state = 'loading'")
+    return page
+
+
+def test_before_the_model_is_loaded_everything_reads(visit: Open, many: Running) -> None:
+    page = without_model(visit, many)
+    server = ByHand(page.page, lambda request: {"error": "Not available yet: the model is still loading."})
+    guide = Guide(page)
+    for name in guide.names():
+        guide.open(name)
+        assert page.page.locator(".guide-page .problem").count() == 0
+        assert len(page.text(".guide-words").split()) >= 50
+        needs = page.page.locator(".guide-waits", has_text="still loading").count()
+        assert page.page.locator(".guide-try").is_disabled() == bool(needs)
+    assert server.asked == []  # all that the pages ask first is shipped
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_the_guide(visit: Open, many: Running, scheme: str) -> None:
+    page = visit(many.url, color_scheme=scheme)
+    guide = Guide(page)
+    for name in guide.names():
+        guide.open(name)
+        guide.answer()
+        assert serious(page) == []
+    guide.open(guide.names()[0])
+    page.page.click(".guide-try")
+    page.page.wait_for_selector("#generate.lit")
+    assert serious(page) == []

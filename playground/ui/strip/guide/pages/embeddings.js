@@ -94,7 +94,7 @@ const guideEmbeddings = {
 
   task: {
     words: 'On the Inside tab, click a nearest row of the token and see whose neighbours it has.',
-    tab: 'inside', light: '#inside .neighbours', needsModel: true,
+    tab: 'inside', light: '#inside .scroll:has(.neighbours)', needsModel: true,
     open: () => document.querySelector('#inside-sections [data-section="embeddings"]')?.click(),
     done: ({ find }) => [...find('.inside-panel[data-section="embeddings"]')?.querySelectorAll('.tokenhead button') || []].some((each) => each.textContent.startsWith('Back to')),
   },
