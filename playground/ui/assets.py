@@ -35,6 +35,7 @@ PURE = (
     "inside/looking",
     "prompt/layout",
     "guide/progress",
+    "labs/command",
 )  # need no page
 VIEWS = (
     "dom",
@@ -112,15 +113,19 @@ VIEWS = (
     "guide/pages/embeddings",
     "guide/pages",
     "guide/board",
+    "labs/form",
+    "labs/blocks",
+    "labs/lab",
+    "labs/board",
 )
 STARTERS = (
-    "startBoard", "startCompareBoard", "startPromptBoard", "startInsideBoard", "startGuideBoard", "startHeader",
-    "startShare", "owner", "press",
+    "startBoard", "startCompareBoard", "startPromptBoard", "startInsideBoard", "startLabs", "startGuideBoard",
+    "startHeader", "startShare", "owner", "press",
 )  # fmt: skip
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
     "compare/compare", "compare/results", "share/share", "inside/inside",
-    "prompt/prompt", "guide/guide", "guide/pages2", "guide/pages3",
+    "prompt/prompt", "guide/guide", "guide/pages2", "guide/pages3", "labs/labs",
 )  # fmt: skip
 
 

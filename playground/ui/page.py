@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 import gradio as gr
 
+from playground.experiments import LABS, Lab
 from playground.ui.api import add_api
 from playground.ui.assets import styles
 from playground.ui.compare_tab import compare_tab
 from playground.ui.guide_tab import guide_tab
 from playground.ui.header import choose_model, header_json, header_states, menu_reader
 from playground.ui.inside_tab import inside_tab
+from playground.ui.labs_tab import labs_tab
 from playground.ui.lanes import Bench
 from playground.ui.listening import EACH, FREE
 from playground.ui.parts import Header, library
@@ -26,10 +28,10 @@ from playground.ui.theme import theme
 TITLE = "Token Playground"
 
 
-def build(server: Server, first: str | None = None) -> gr.Blocks:
+def build(server: Server, first: str | None = None, labs: Mapping[str, Lab] = LABS) -> gr.Blocks:
     """The page of this server. Keeps nothing of a visitor outside that visitor's own session.
 
-    `first`: the message whose run the first paint shows.
+    `first`: the message whose run the first paint shows. `labs`: those of the Labs tab, by name.
     """
     with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True) as page:
         session, bench = gr.State(Session()), gr.State(Bench())
@@ -44,6 +46,8 @@ def build(server: Server, first: str | None = None) -> gr.Blocks:
                 prompt_tab(server, gr.State(Bench()))
             with gr.Tab("Inside", elem_id="tab-inside"):
                 inside_tab(server)
+            with gr.Tab("Labs", elem_id="tab-labs"):
+                labs_tab(server, gr.State(Bench()), labs)
             with gr.Tab("Guide", elem_id="tab-guide"):
                 guide_tab(server)
         add_api(server)

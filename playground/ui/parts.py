@@ -101,6 +101,13 @@ class InsideBoard(_Part):
         super().__init__("inside/inside", "startInsideBoard", (), **kwargs)
 
 
+class LabsBoard(_Part):
+    """Questions that are answered by measuring: their forms, and what was found."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__("labs/labs", "startLabs", ("run", "halt"), **kwargs)
+
+
 class GuideBoard(_Part):
     """Pages on how an answer comes about, with what the reader tried of them."""
 
