@@ -49,8 +49,8 @@ const guideTemplate = {
     words: 'How does the model know which words are yours and which are its own?',
     choices: [
       { words: 'Each token carries the name of its speaker.', right: false, why: 'A token is an id and a position. Point at any on the Prompt tab: there is no speaker in it.' },
-      { words: 'Only by the marks in the row itself.', right: true, why: 'Without the template the marks are gone, and the model has nothing else to tell speakers apart by.' },
       { words: 'You and the model have separate inputs.', right: false, why: 'There is one input. Your words and its answer stand in the same row.' },
+      { words: 'Only by the marks in the row itself.', right: true, why: 'Without the template the marks are gone, and the model has nothing else to tell speakers apart by.' },
     ],
   },
 };

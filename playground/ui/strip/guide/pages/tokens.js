@@ -45,8 +45,8 @@ const guideTokens = {
   question: {
     words: 'Why do models miscount the letters of a word?',
     choices: [
-      { words: 'They cannot count at all.', right: false, why: 'They do better where each letter is a token of its own: type the word with spaces between its letters and see the pieces.' },
       { words: 'They get ids of pieces, not letters.', right: true, why: 'What letters are in a piece has to be known by heart: the id does not show them.' },
+      { words: 'They cannot count at all.', right: false, why: 'They do better where each letter is a token of its own: type the word with spaces between its letters and see the pieces.' },
       { words: 'The letters are lost when the answer is written.', right: false, why: 'Ids turn back into text without any loss. The letters are missing on the way in.' },
     ],
   },
