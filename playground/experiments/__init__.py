@@ -11,7 +11,7 @@ from playground.experiments.prefill_decode import PREFILL_DECODE
 from playground.experiments.stopping import STOPPING
 from playground.experiments.template import TEMPLATE
 
-_ALL: tuple[Lab, ...] = (KV_CACHE, TEMPLATE, STOPPING, DETERMINISM, FROZEN)
+_ALL: tuple[Lab, ...] = (KV_CACHE, PREFILL_DECODE, TEMPLATE, STOPPING, DETERMINISM, FROZEN)
 LABS = {lab.name: lab for lab in _ALL}
 
 __all__ = ["LABS", "Lab"]

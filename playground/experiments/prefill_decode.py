@@ -94,7 +94,7 @@ def _why(found: PrefillDecode) -> Say:
     wide = longest.prompt / longest.read_passes  # tokens that a pass reads, on average
     cost = longest.read_s / longest.read_passes / longest.step_s
     start = (
-        f"Reading took {counted(longest.read_passes, 'pass').replace('passs', 'passes')}, and one with "
+        f"It took {longest.read_passes:,} {'pass' if longest.read_passes == 1 else 'passes'}; one with "
         f"{wide:,.0f} tokens takes {times(cost)} as long as a step with one"
     )
     if cost < wide:
@@ -182,7 +182,7 @@ PREFILL_DECODE = Lab(
     "Reading and writing",
     "How fast does the model read a prompt, and how fast does it write an answer?",
     (
-        "Plain English of each length is read anew and answered with the likeliest tokens, end tokens or not.",
+        "Plain English of each length is read anew and answered with the likeliest tokens, past end tokens.",
         "After a run that does not count, medians of several runs are taken.",
         "Writing speed is that of the tokens after the first.",
     ),

@@ -13,7 +13,7 @@ from playground.params import SamplingParams
 if TYPE_CHECKING:
     from playground.engine.local import LocalEngine
     from playground.experiments.bench import Bench
-    from playground.trace import TokenStep
+    from playground.trace import Finished, TokenStep
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,10 @@ def timed(
     text: str,
     engine: LocalEngine | None = None,
 ) -> Generator[Progress, None, Timing]:
-    """`repeats` runs of a prompt of `length` tokens, each read anew, with an answer of `tokens` (2 or more)."""
+    """`repeats` runs of a prompt of `length` tokens, each read anew, answered with `tokens` (2 or more)."""
     prompt, params = bench.filled(length), greedy(tokens)
-    ends, steps = [], []
+    ends: list[Finished] = []
+    steps: list[TokenStep] = []
     for number in range(repeats):
         start, stop = (at + (to - at) * (number + part) / repeats for part in (0, 1))
         (trace,) = yield from bench.lanes(prompt, [params], start, stop, text, engine=engine, reuse=False)
