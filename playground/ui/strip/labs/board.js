@@ -1,12 +1,11 @@
 // The Labs tab: questions on the left, the chosen one on the right.
 
-const OWN_MODEL = 'SmolLM2-135M-Instruct'; // what the command line takes by itself
-
 function startLabs(element, props, watch, trigger) {
   const find = (selector) => element.querySelector(selector);
   const list = find('#labs-list');
   const entries = new Map(); // by name: {lab, press, view}
-  let flags = [];
+  let given = []; // flags of the server's command line that name its model, device and dtype
+  let flags = given;
   let measured = null; // the lab that runs, or was asked to
   let busy = false;
 
@@ -44,8 +43,8 @@ function startLabs(element, props, watch, trigger) {
     find('.chosen').replaceChildren(entries.get(name).view.element);
   }
 
-  function fill({ labs, flags: given }) {
-    flags = given;
+  function fill({ labs, flags: started }) {
+    flags = given = started;
     for (const lab of labs) {
       const press = el('button', '', el('b', '', lab.title), el('span', '', lab.question));
       press.type = 'button';
@@ -88,9 +87,13 @@ function startLabs(element, props, watch, trigger) {
     status: ({ state, text }) => say(state, text),
   });
 
+  // The model that the server began with is told by its flags, another one by its name.
+  const modelName = () => document.querySelector('#model[data-state=ready] b')?.textContent ?? null;
+  let first = modelName();
   followModel(() => {
-    const { title } = document.querySelector('#model');
-    flags = [...(title === OWN_MODEL ? [] : [['--model', title]]), ...flags.filter(([flag]) => flag !== '--model')];
+    first ??= modelName();
+    const others = modelName() === first ? null : modelName();
+    flags = others === null ? given : [['--model', others], ...given.filter(([flag]) => flag !== '--model')];
     for (const { view } of entries.values()) view.told();
   });
   watch('value', () => receive(props.value));
