@@ -3,15 +3,19 @@
 Importing them needs no torch, so that they can be listed while the model loads.
 """
 
+from playground.experiments.cost import COST
 from playground.experiments.determinism import DETERMINISM
 from playground.experiments.frozen import FROZEN
 from playground.experiments.kv_cache import KV_CACHE
 from playground.experiments.lab import Lab
+from playground.experiments.one_bad_token import ONE_BAD_TOKEN
 from playground.experiments.prefill_decode import PREFILL_DECODE
 from playground.experiments.stopping import STOPPING
 from playground.experiments.template import TEMPLATE
 
-_ALL: tuple[Lab, ...] = (KV_CACHE, PREFILL_DECODE, TEMPLATE, STOPPING, DETERMINISM, FROZEN)
+_ALL: tuple[Lab, ...] = (
+    KV_CACHE, PREFILL_DECODE, COST, TEMPLATE, STOPPING, ONE_BAD_TOKEN, DETERMINISM, FROZEN,
+)  # fmt: skip
 LABS = {lab.name: lab for lab in _ALL}
 
 __all__ = ["LABS", "Lab"]

@@ -118,12 +118,10 @@ def report(found: Cost) -> tuple[Block, ...]:
     names = tuple(bill.name for bill in found.bills)
     bars = (Series("price", names, tuple(bill.price for bill in found.bills), "choice"),)
     blocks.append(Chart("Price", "bars", Axis("what was asked", "text"), Axis("price", "price"), bars))
-    columns = tuple(
-        Column(name, unit)
-        for name, unit in (
-            ("what", "text"), ("calls", "count"), ("passes", "count"), ("read", "count"), ("reused", "count"),
-            ("written", "count"), ("time", "seconds"), ("price", "price"),
-        )
+    columns = (
+        Column("what"), Column("calls", "count"), Column("passes", "count"), Column("read", "count"),
+        Column("reused", "count"), Column("written", "count"), Column("time", "seconds"),
+        Column("price", "price"),
     )  # fmt: skip
     rows = tuple(
         (each.name, each.calls, each.passes, each.read, each.reused, each.written, each.seconds, each.price)
@@ -134,7 +132,7 @@ def report(found: Cost) -> tuple[Block, ...]:
         note += (
             f" The agent's instructions were shortened to {counted(found.shortened, 'token')} to fit here."
         )
-    return (*blocks, Table("The bill", columns, rows, note))  # type: ignore[arg-type]
+    return (*blocks, Table("The bill", columns, rows, note))
 
 
 COST = Lab(

@@ -6,11 +6,12 @@ import hashlib
 import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from playground.experiments.answers import Answer, answer_of, finite
 from playground.experiments.lab import Lab, Progress, option
-from playground.findings.report import Block, Column, Quote, Say, Table, say, strong
+from playground.findings.report import Block, Cell, Column, Quote, Say, Table, say, strong
 from playground.findings.written import counted, share
 from playground.params import SamplingParams
 
@@ -114,7 +115,7 @@ def _read(
     numbers = size = 0
     for count, name in enumerate(sorted(tensors)):
         tensor = tensors[name]
-        sums[name] = between(lambda tensor=tensor: _checksum(tensor))
+        sums[name] = between(partial(_checksum, tensor))
         numbers += tensor.numel()
         size += tensor.numel() * tensor.element_size()
         yield Progress(at + (to - at) * (count + 1) / len(tensors), text)
@@ -208,7 +209,7 @@ def chance(asked: Asked) -> float:
 def _chances(found: Frozen) -> Table:
     columns = (Column("asked"), Column("fact in the prompt", "yes"), Column("prompt tokens", "count"),
                *(Column(name, "share") for name in found.words), Column("all of them", "share"))  # fmt: skip
-    rows = tuple(
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             each.name, each.told, each.prompt_tokens,
             *(0.0 if logprob is None else math.exp(logprob) for logprob in each.logprobs), chance(each),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +130,7 @@ def run_lab(lab: Lab, bench: Bench, options: Any) -> Iterator[Progress | LabResu
 
     for found in lab.measure(bench, options):
         if isinstance(found, Progress):
-            yield found
+            yield replace(found, share=min(1.0, found.share))  # sums of shares may be a rounding past it
         else:
             latest = found
             yield result(False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from playground.experiments.answers import SHADE, Mark, lane
 from playground.findings.report import (
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from playground.experiments.answers import Answer
     from playground.experiments.one_bad_token import Case, Going, OneBadToken
 
+Role = Literal["model", "choice", "open", "end"]
 BEFORE = 3  # tokens before the forced one, in the chart
 AFTER = 16
 
@@ -82,7 +83,7 @@ def _surprise_sentence(found: OneBadToken) -> Say:
     )
     if first is None or usual is None:
         return say("No answer goes on after the forced place, so there is no surprise to compare.")
-    text = f"Right after it the tokens surprise the model by {first:.2f} nats, and by {usual:.2f} in the originals"
+    text = f"After it the tokens surprise the model by {first:.2f} nats, in the originals by {usual:.2f}"
     return say(text, "." if later is None else f"; four tokens later by {later:.2f}.")
 
 
@@ -133,26 +134,27 @@ def _counts(found: OneBadToken) -> Table:
 def _chart(found: OneBadToken) -> Chart:
     places = range(-BEFORE, AFTER + 1)
     lines: list[Series] = []
-    for name, role, dashed in (
-        ("original", "model", True), ("same dice", "choice", False), ("fresh dice", "open", False)
-    ):  # fmt: skip
+    roles: dict[str, Role] = {"original": "model", "same dice": "choice", "fresh dice": "open"}
+    for name, role in roles.items():
         means = []
         for place in places:
             answers = [
-                (case.step, case.original) if name == "original" else (case.step, going.answer)
+                (case.step, case.original if name == "original" else going.answer)
                 for case in found.cases
                 for going in case.going
                 if going.kind == ("same dice" if name == "original" else name)
             ]
             means.append(_mean([_nats(answer, step + place) for step, answer in answers]))
-        lines.append(Series(name, tuple(float(place) for place in places), tuple(means), role, dashed))
+        lines.append(
+            Series(name, tuple(float(place) for place in places), tuple(means), role, name == "original")
+        )
     return Chart(
         "Surprise around the forced token",
         "lines",
         Axis("tokens after the forced one", "number"),
         Axis("mean surprise", "nats"),
         tuple(lines),
-        "Minus the raw log-probability of each token. At 0 stands the forced token, or the one of the original.",
+        "Minus the raw log-probability of each token. At 0 stands the forced token or the original's.",
     )
 
 

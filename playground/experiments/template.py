@@ -38,7 +38,7 @@ class First:
 
 @dataclass(frozen=True)
 class Case:
-    """One way to put the question. Distances are of the first token's raw distribution from the first case's."""
+    """One way to put the question. Distances are of first tokens, raw, from the first case."""
 
     name: str
     text: str  # the prompt
@@ -147,7 +147,7 @@ TEMPLATE = Lab(
     ),
     (
         "One question; a model may mind a wrong template more or less with another one.",
-        "A family's template may leave out or add a system message too, so not all of a distance is its markers.",
+        "A family's template may leave out or add a system message, so not all of a distance is its markers.",
     ),
     Options,
     measure,

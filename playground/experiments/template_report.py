@@ -59,7 +59,7 @@ def _first(found: Template) -> Say:
     far = max(told, key=lambda case: case.variation or 0)
     near = min(told, key=lambda case: case.variation or 0)
     return say(
-        f"The first token's distribution moves least from that of {right.name} with {near.name}, total variation ",
+        f"The first token's distribution moves least from {right.name}'s with {near.name}, total variation ",
         strong(f"{near.variation:.1%}"), f", and most with {far.name}, ", strong(f"{far.variation:.1%}"), ".",
     )  # fmt: skip
 
