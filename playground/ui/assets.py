@@ -111,6 +111,8 @@ VIEWS = (
     "guide/pages/template",
     "guide/pages/tokens",
     "guide/pages/embeddings",
+    "guide/pages/logits",
+    "guide/pages/temperature",
     "guide/pages",
     "guide/board",
     "labs/form",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from playwright.sync_api import TimeoutError
+
 from tests.browser.conftest import Visit
 
 
@@ -73,10 +75,28 @@ def _embeddings(page: Any) -> None:
     page.locator("#inside .neighbours button").first.click()
 
 
+def _logits(page: Any) -> None:
+    chips = page.locator("#strip .token:not(.prompt)")
+    for place in range(chips.count()):
+        chips.nth(place).click()
+        try:
+            page.wait_for_selector("#guide-dock[data-done=yes]", state="attached", timeout=1000)
+        except TimeoutError:
+            continue
+        return
+
+
+def _temperature(page: Any) -> None:
+    page.locator("#strip .token:not(.prompt)").first.click()
+    page.locator("#whatif-temperature input").fill("1.8")
+
+
 # By page: does the task once its control is in view. The page notices by itself.
 SOLVE: dict[str, Callable[[Any], None]] = {
     "story": _story,
     "template": _template,
     "tokens": _tokens,
     "embeddings": _embeddings,
+    "logits": _logits,
+    "temperature": _temperature,
 }

@@ -2,4 +2,5 @@
 
 const GUIDE_PAGES = [
   guideStory, guideTemplate, guideTokens, guideEmbeddings,
+  guideLogits, guideTemperature,
 ];

@@ -1,0 +1,74 @@
+// Logits and softmax: from scores to probabilities.
+
+// The step of the answer whose token the model gave least; null where there is no answer yet.
+function oddestStep(steps) {
+  return steps.reduce((least, step) => (least && least.prob <= step.prob ? least : step), null);
+}
+
+// The likeliest tokens of a step with `shift` added to every logit of the vocabulary.
+function shiftedRows(step, shift) {
+  const sum = Math.exp(step.logSumExp + shift - (step.candidates[0].logit + shift));
+  return step.candidates.slice(0, 5).map((candidate) => {
+    const weight = Math.exp(candidate.logit + shift - (step.candidates[0].logit + shift));
+    return { candidate, logit: candidate.logit + shift, weight, prob: weight / sum };
+  });
+}
+
+function makeShift(step) {
+  const slider = el('input');
+  Object.assign(slider, { type: 'range', min: -10, max: 10, step: 1, value: 0, id: 'guide-shift' });
+  const label = el('label', 'guide-slider', el('span', '', 'Added to every logit: ', el('b', '', '0')), slider);
+  const body = el('div', '');
+
+  function show() {
+    const shift = Number(slider.value);
+    label.querySelector('b').textContent = signedNumber(shift, 0);
+    body.replaceChildren(scrollTable('guide-sums', 'from logits to probabilities', ['token', 'logit', 'exp(logit − largest)', 'probability'],
+      shiftedRows(step, shift).map(({ candidate, logit, weight, prob }) => (
+        tableRow(tokenName(candidate.text, candidate.special), signedNumber(logit), weight.toFixed(3), percent(prob))))));
+  }
+
+  slider.addEventListener('input', show);
+  show();
+  return [label, body];
+}
+
+const guideLogits = {
+  name: 'logits', title: 'Scores become probabilities', nav: 'Logits and softmax',
+
+  words: (run) => [
+    ['What a pass gives is one number for each of the ', el('b', '', count(run.vocabulary)), ' tokens: its ', el('b', '', 'logit'), '. It can be negative or above one; only how far two logits lie apart has a meaning.'],
+    [el('b', '', 'Softmax'), ' makes probabilities of them: e is raised to each logit, and each result is divided by their sum. So all are above zero, and together they make one. A logit that is 1 higher makes a token e ≈ 2.72 times as likely.'],
+    ['The sum runs over the whole vocabulary, not over the few tokens a table has room for. Cutting the list first and computing afterwards would give other numbers.'],
+  ],
+
+  draw(run) {
+    const step = oddestStep(run.steps);
+    if (!step) return [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')];
+    return [
+      el('h3', '', 'Where this answer was least sure'),
+      el('p', 'caption', 'Token ' + count(step.index + 1) + ' of the answer, ', tokenName(step.text, step.special), ', had ', el('b', '', percent(step.prob)), '. These were the likeliest there:'),
+      ...makeShift(step),
+    ];
+  },
+
+  task: {
+    words: 'On the Playground, find the token of the answer that the model itself gave the lowest probability, and select it: its softmax stands in the inspector.',
+    tab: 'playground', light: '#strip', needsModel: false,
+    done({ run, busy }) {
+      if (!run || busy || !run.lanes[0].steps.length || !run.selected || run.selected.lane === 'prompt') return false;
+      const { steps } = run.lanes[0];
+      const chosen = steps[run.selected.index];
+      return Boolean(chosen) && chosen.prob === oddestStep(steps).prob;
+    },
+  },
+
+  question: {
+    words: 'Add 5 to every logit. What happens to the probabilities? Move the slider and look.',
+    choices: [
+      { words: 'All of them rise.', right: false, why: 'They must still make one together, so they cannot all rise.' },
+      { words: 'The likeliest gains most.', right: false, why: 'It would if the logits were multiplied. Here the distance between any two stays what it was.' },
+      { words: 'Nothing.', right: true, why: 'The same factor then stands above and below the line, and it cancels.' },
+    ],
+  },
+};
