@@ -113,6 +113,8 @@ VIEWS = (
     "guide/pages/embeddings",
     "guide/pages/logits",
     "guide/pages/temperature",
+    "guide/pages/passes",
+    "guide/pages/stopping",
     "guide/pages",
     "guide/board",
     "labs/form",

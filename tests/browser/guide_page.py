@@ -91,6 +91,16 @@ def _temperature(page: Any) -> None:
     page.locator("#whatif-temperature input").fill("1.8")
 
 
+def _passes(page: Any) -> None:
+    page.fill("#prompt textarea", "What is the capital of France, and of which country is Rome the capital? " * 6)
+    page.click("#generate")
+
+
+def _stopping(page: Any) -> None:
+    page.fill("#max-tokens input[type=number]", "3")
+    page.click("#generate")
+
+
 # By page: does the task once its control is in view. The page notices by itself.
 SOLVE: dict[str, Callable[[Any], None]] = {
     "story": _story,
@@ -99,4 +109,6 @@ SOLVE: dict[str, Callable[[Any], None]] = {
     "embeddings": _embeddings,
     "logits": _logits,
     "temperature": _temperature,
+    "passes": _passes,
+    "stopping": _stopping,
 }

@@ -3,4 +3,5 @@
 const GUIDE_PAGES = [
   guideStory, guideTemplate, guideTokens, guideEmbeddings,
   guideLogits, guideTemperature,
+  guidePasses, guideStopping,
 ];

@@ -23,7 +23,7 @@ function makeShift(step) {
   function show() {
     const shift = Number(slider.value);
     label.querySelector('b').textContent = signedNumber(shift, 0);
-    body.replaceChildren(scrollTable('guide-sums', 'from logits to probabilities', ['token', 'logit', 'exp(logit − largest)', 'probability'],
+    body.replaceChildren(scrollTable('guide-logits', 'from logits to probabilities', ['token', 'logit', 'exp(logit − largest)', 'probability'],
       shiftedRows(step, shift).map(({ candidate, logit, weight, prob }) => (
         tableRow(tokenName(candidate.text, candidate.special), signedNumber(logit), weight.toFixed(3), percent(prob))))));
   }

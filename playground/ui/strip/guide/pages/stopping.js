@@ -1,0 +1,40 @@
+// Stopping: an end token, a limit, or a string.
+
+const ENDS_SHOWN = 8;
+
+function endOdds(run) {
+  const from = Math.max(0, run.steps.length - ENDS_SHOWN);
+  return run.steps.slice(from).map((step) => el('div', 'guide-odds', tokenName(step.text, step.special),
+    el('span', 'mini', bar('', step.endProb)), el('span', 'odd', percent(step.endProb))));
+}
+
+const guideStopping = {
+  name: 'stopping', title: 'How it knows when to stop', nav: 'Stopping',
+
+  words: (run) => [
+    ['The model does not plan a length. Some tokens of its list mean “the end”, and at every step they have a probability like all others. When one is picked, the loop stops.'],
+    ['Two more things can stop it, both outside of the model: a ', el('b', '', 'limit'), ' on new tokens, which cuts in the middle of a sentence, and a ', el('b', '', 'stop string'), ' that the page looks for in the text. The model knows of neither.'],
+    ...(run.end ? [['This answer, told by the page: ', el('b', '', run.end.message), '']] : []),
+  ],
+
+  draw: (run) => (run.steps.length ? [
+    el('h3', '', 'Chance to end, at the last steps'), ...endOdds(run),
+    el('p', 'caption', 'Beside each token: how likely the answer was to end there instead, all end tokens together, before temperature and filters.'),
+  ] : [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')]),
+
+  task: {
+    words: 'On the Playground, set “Max tokens” to 3 and generate. The answer is cut, whatever it was about to say.',
+    tab: 'playground', light: '#max-tokens', needsModel: true,
+    begin: ({ run }) => run,
+    done: ({ run, busy, begun }) => Boolean(run) && !busy && run !== begun && run.lanes[0].steps.length <= 3 && run.lanes[0].end?.reason === 'max_tokens',
+  },
+
+  question: {
+    words: 'You lower “Max tokens”. What changes in the tokens that are still written?',
+    choices: [
+      { words: 'They are chosen to fit the limit.', right: false, why: 'Nothing tells the model about the limit. Generate with the same seed and compare the first tokens.' },
+      { words: 'Nothing: the same come, fewer of them.', right: true, why: 'With the same settings and seed, the answer is the same until it is cut.' },
+      { words: 'The end token becomes likelier.', right: false, why: 'Its probability comes from the text before it alone. Look at the chance to end in the inspector.' },
+    ],
+  },
+};
