@@ -24,7 +24,7 @@ Kind = Literal["again", "off", "batch", "same_seed", "other_seed", "dtype"]
 @dataclass(frozen=True)
 class Options:
     question: str = option("Write two sentences about the sea.", "question", high=400)
-    tokens: int = option(12, "tokens of each answer", low=2, high=100)
+    tokens: int = option(8, "tokens of each answer", low=2, high=100)
     runs: int = option(2, "runs", low=2, high=8, hint="of one setting, and how many seeds")
     temperature: float = option(1.0, "temperature", low=0.05, high=2, hint="where seeds are compared")
 

@@ -20,11 +20,9 @@ WRITTEN = 6  # tokens of the answers to prompts of each length; five of them are
 @dataclass(frozen=True)
 class Options:
     lengths: tuple[int, ...] = option(
-        (32, 128, 256, 512), "prompt lengths", low=2, high=8192, most=6, hint="in tokens"
+        (32, 128, 512), "prompt lengths", low=2, high=8192, most=6, hint="in tokens"
     )
-    answers: tuple[int, ...] = option(
-        (8, 32, 64), "answer lengths", low=2, high=500, most=5, hint="in tokens"
-    )
+    answers: tuple[int, ...] = option((8, 32), "answer lengths", low=2, high=500, most=5, hint="in tokens")
     repeats: int = option(3, "runs of each", low=1, high=9, hint="their median counts")
 
 

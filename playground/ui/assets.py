@@ -129,7 +129,7 @@ STARTERS = (
 STYLES = (
     "theme", "page", "tabs", "header", "board", "time", "talk", "hand", "look",
     "compare/compare", "compare/results", "share/share", "inside/inside",
-    "prompt/prompt", "guide/guide", "guide/pages2", "guide/pages3", "labs/labs",
+    "prompt/prompt", "guide/guide", "labs/labs",
 )  # fmt: skip
 
 
