@@ -111,6 +111,8 @@ VIEWS = (
     "guide/pages/template",
     "guide/pages/tokens",
     "guide/pages/embeddings",
+    "guide/pages/attention",
+    "guide/pages/cache",
     "guide/pages/logits",
     "guide/pages/temperature",
     "guide/pages/passes",

@@ -25,6 +25,7 @@ from playground.ui.run import Server
 from playground.ui.seats import Seats
 
 SHIPPED = Path(__file__).with_name("recorded_looks.json.gz")
+LAYERS = 30  # of the bundled model, which the recorded run is of
 FIRST = 12  # tokens of the answer whose rows of the embedding table are shown
 
 
@@ -36,6 +37,8 @@ def requests(trace: Trace) -> Iterator[dict[str, Any]]:
     typed = [token.token_id for token in trace.prompt.tokens if kinds[token.segment] == "user"]
     for token_id in dict.fromkeys([*typed, *trace.answer_ids[:FIRST]]):
         yield {"what": "embedding", "id": token_id, "side": "input"}
+    beginning, middle = len(trace.prompt.tokens) - 1, LAYERS // 2
+    yield {"what": "row", "ids": ids, "position": beginning, "layer": middle, "head": 0}
     end = len(ids) - 1
     yield {"what": "positions", "ids": ids, "first": end, "second": 0, "layer": 0, "head": 0}
 

@@ -92,7 +92,9 @@ def _temperature(page: Any) -> None:
 
 
 def _passes(page: Any) -> None:
-    page.fill("#prompt textarea", "What is the capital of France, and of which country is Rome the capital? " * 6)
+    page.fill(
+        "#prompt textarea", "What is the capital of France, and of which country is Rome the capital? " * 6
+    )
     page.click("#generate")
 
 
@@ -101,13 +103,23 @@ def _stopping(page: Any) -> None:
     page.click("#generate")
 
 
+def _attention(page: Any) -> None:
+    page.click("#inside-sections [data-section=attention]")
+
+
+def _cache(page: Any) -> None:
+    page.click("#inside-sections [data-section=cache]")
+
+
 # By page: does the task once its control is in view. The page notices by itself.
 SOLVE: dict[str, Callable[[Any], None]] = {
     "story": _story,
     "template": _template,
     "tokens": _tokens,
     "embeddings": _embeddings,
+    "attention": _attention,
     "logits": _logits,
+    "cache": _cache,
     "temperature": _temperature,
     "passes": _passes,
     "stopping": _stopping,

@@ -2,6 +2,6 @@
 
 const GUIDE_PAGES = [
   guideStory, guideTemplate, guideTokens, guideEmbeddings,
-  guideLogits, guideTemperature,
+  guideAttention, guideLogits, guideTemperature, guideCache,
   guidePasses, guideStopping,
 ];
