@@ -196,7 +196,7 @@ def test_stop_keeps_what_was_measured_and_frees_all(slow: LocalEngine) -> None:
 
         task = asyncio.ensure_future(listen())
         await until(lambda: own.stopper is not None and slow.status()["running"] == 1)
-        await asyncio.sleep(1.2)  # the first answer is there, and others are not
+        await until(lambda: slow.model.passes >= 60)  # the first answer is there, and others are not
         own.halt()
         await task
         await until(lambda: slow.status()["running"] == 0)  # its pass may be under way
