@@ -113,6 +113,7 @@ VIEWS = (
     "guide/pages/embeddings",
     "guide/pages/attention",
     "guide/pages/cache",
+    "guide/pages/forgetting",
     "guide/pages/logits",
     "guide/pages/temperature",
     "guide/pages/passes",

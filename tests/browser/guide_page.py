@@ -111,6 +111,10 @@ def _cache(page: Any) -> None:
     page.click("#inside-sections [data-section=cache]")
 
 
+def _forgetting(page: Any) -> None:
+    page.click("#labs-list [data-lab=frozen]")
+
+
 # By page: does the task once its control is in view. The page notices by itself.
 SOLVE: dict[str, Callable[[Any], None]] = {
     "story": _story,
@@ -123,4 +127,5 @@ SOLVE: dict[str, Callable[[Any], None]] = {
     "temperature": _temperature,
     "passes": _passes,
     "stopping": _stopping,
+    "forgetting": _forgetting,
 }

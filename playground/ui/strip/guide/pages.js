@@ -3,5 +3,5 @@
 const GUIDE_PAGES = [
   guideStory, guideTemplate, guideTokens, guideEmbeddings,
   guideAttention, guideLogits, guideTemperature, guideCache,
-  guidePasses, guideStopping,
+  guidePasses, guideStopping, guideForgetting,
 ];

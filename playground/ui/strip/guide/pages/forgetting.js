@@ -1,0 +1,41 @@
+// Forgetting: what a model knows of a talk is what stands in the prompt.
+
+// Tokens of the prompt by who wrote them, in reading order.
+function promptParts(run) {
+  return partsBefore(run.tokens, run.given);
+}
+
+const guideForgetting = {
+  name: 'forgetting', title: 'It remembers only what it reads', nav: 'Forgetting',
+
+  words: (run) => [
+    ['The weights do not change while you talk. What a model knows of your conversation is what stands in its prompt, and nothing else: with each message ', el('b', '', 'the whole conversation'), ' goes in again, in the template.'],
+    ['There is room for a fixed number of tokens, the ', el('b', '', 'context'), ...(run.context ? [': here ', el('b', '', count(run.context))] : []), ', answer included.'],
+    'When a talk outgrows it, somebody has to leave something out or refuse; most services drop the oldest messages or sum them up. What was left out is gone for the model, and it cannot even tell that it was there. Long before that, what was said first may count for less.',
+  ],
+
+  draw(run) {
+    const parts = promptParts(run);
+    const most = Math.max(1, ...parts.map(([, tokens]) => tokens));
+    return [
+      el('h3', '', 'What the model reads before it answers'),
+      ...parts.map(([name, tokens]) => el('div', 'guide-odds', el('span', 'name', name), el('span', 'mini', bar('', tokens / most)), el('span', 'odd', count(tokens)))),
+      el('p', 'caption', plural(run.given, 'token') + (run.context ? ' of ' + count(run.context) + ', ' + percent(run.given / run.context) : '') + '. All of them are read again for the next message, unless the cache still has them.'),
+    ];
+  },
+
+  task: {
+    words: 'On the Labs tab, open the lab that asks whether a model learns from what it is told in a chat.',
+    tab: 'labs', light: '#labs-list', needsModel: false,
+    done: ({ find, tab }) => tab === 'labs' && Boolean(find('#labs-list [data-lab="frozen"][aria-current]:not([aria-current="false"])')),
+  },
+
+  question: {
+    words: 'You tell a model your name, and open a new chat. Why does it not know it?',
+    choices: [
+      { words: 'The new prompt does not contain it.', right: true, why: 'Nothing was written into the weights. A service that does remember puts its notes into the prompt.' },
+      { words: 'It was told to keep names secret.', right: false, why: 'There is nothing to keep: run the lab and see that the weights are the same, bit by bit.' },
+      { words: 'It learns at night.', right: false, why: 'A later training may use old chats, but the model you talk to is not changed by talking.' },
+    ],
+  },
+};
