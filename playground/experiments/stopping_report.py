@@ -58,7 +58,7 @@ def _first(found: Stopping) -> Say:
         return say(
             "The model ended its answer at token ", strong(f"{count}"), " with ",
             token(free.answer.names[-1]),
-            ", to which with all other end ids it gave ", strong(f"{free.raw[-1]:.1%}"), " there.",
+            "; there it gave an end ", strong(f"{free.raw[-1]:.1%}"), ", all end tokens together.",
         )  # fmt: skip
     return say(
         "The model did not end its answer within ", strong(f"{count}"), " tokens: the chance of an end was "
