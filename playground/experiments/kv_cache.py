@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from playground.experiments.answers import Answer, answer_of, parted
+from playground.experiments.dtypes import Unavailable, in_dtype, two_dtypes
 from playground.experiments.kv_cache_report import report
 from playground.experiments.lab import Lab, Progress, option
+from playground.experiments.timing import greedy
 from playground.params import SamplingParams
 
 if TYPE_CHECKING:
@@ -79,18 +81,20 @@ def measure(bench: Bench, options: Options) -> Iterator[Progress | KvCache]:
         yield KvCache(tuple(paces), left_out, (), "")
     matches, why = [], ""
     prompt = bench.chat(options.question)
-    for number, dtype in enumerate(_dtypes(bench)):
+    for number, dtype in enumerate(two_dtypes(bench)):
         at = 0.6 + 0.2 * number
+        yield Progress(at, f"The model in {dtype}")
         try:
-            matches.append((yield from _match(bench, prompt, options.tokens, dtype, at, at + 0.2)))
-        except _Unavailable as error:
+            with in_dtype(bench, dtype) as engine:
+                matches.append((yield from _matched(bench, engine, prompt, options.tokens, at, at + 0.2)))
+        except Unavailable as error:
             why = str(error)
         yield KvCache(tuple(paces), left_out, tuple(matches), why)
 
 
 def _pace(bench: Bench, length: int, at: float, to: float) -> Generator[Progress, None, Pace]:
     prompt, middle = bench.filled(length), (at + to) / 2
-    params = SamplingParams(temperature=0, max_tokens=STEPS + 1, ignore_eos=True, seed=0)
+    params = greedy(STEPS + 1)
     told = f"Steps after {length:,} tokens"
     on = yield from bench.run(prompt, params, at, middle, f"{told}, with the cache", reuse=False)
     off = yield from bench.run(
@@ -102,34 +106,6 @@ def _pace(bench: Bench, length: int, at: float, to: float) -> Generator[Progress
         length, statistics.median(with_cache), statistics.median(without), 1, length + (STEPS + 1) // 2,
         on.steps[1].kv_bytes,
     )  # fmt: skip
-
-
-class _Unavailable(ValueError):
-    pass
-
-
-def _dtypes(bench: Bench) -> tuple[str, str]:
-    """The model's own dtype and another one: fine if its own is coarse, coarse if it is fine."""
-    own = bench.engine.info.dtype
-    return own, "bfloat16" if own == "float32" else "float32"
-
-
-def _match(
-    bench: Bench, prompt: Prompt, tokens: int, dtype: str, at: float, to: float
-) -> Generator[Progress, None, Match]:
-    from playground.engine.recast import recast
-
-    if dtype == bench.engine.info.dtype:
-        return (yield from _matched(bench, bench.engine, prompt, tokens, at, to))
-    yield Progress(at, f"A copy of the model in {dtype}")
-    try:
-        engine = recast(bench.engine, dtype)
-    except ValueError as error:
-        raise _Unavailable(f"Not available here in {dtype}: {error}.") from None
-    try:
-        return (yield from _matched(bench, engine, prompt, tokens, at, to))
-    finally:
-        engine.close()
 
 
 def _matched(

@@ -14,7 +14,7 @@ const guideStopping = {
   words: (run) => [
     ['The model does not plan a length. Some tokens of its list mean “the end”, and at every step they have a probability like all others. When one is picked, the loop stops.'],
     ['Two more things can stop it, both outside of the model: a ', el('b', '', 'limit'), ' on new tokens, which cuts in the middle of a sentence, and a ', el('b', '', 'stop string'), ' that the page looks for in the text. The model knows of neither.'],
-    ...(run.end ? [['This answer, told by the page: ', el('b', '', run.end.message), '']] : []),
+    ...(run.end ? [['This answer, told by the page: ', el('b', '', run.end.message)]] : []),
   ],
 
   draw: (run) => (run.steps.length ? [
