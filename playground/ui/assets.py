@@ -106,6 +106,7 @@ VIEWS = (
     "prompt/tokenizer",
     "prompt/board",
     "guide/question",
+    "guide/odds",
     "guide/dock",
     "guide/pages/story",
     "guide/pages/template",

@@ -5,7 +5,7 @@ function attentionRows(look, run) {
   const order = look.weights.map((weight, position) => ({ weight, position })).sort((one, other) => other.weight - one.weight);
   return order.slice(0, 8).map(({ weight, position }) => {
     const token = run.tokens[position];
-    return el('div', 'guide-odds', tokenName(token.name, token.special), el('span', 'mini', bar('', weight)), el('span', 'odd', percent(weight)));
+    return guideOdds(tokenName(token.name, token.special), weight, percent(weight));
   });
 }
 

@@ -20,8 +20,7 @@ const guideCache = {
     const last = run.steps[run.steps.length - 1];
     if (!last) return [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')];
     const { kept, anew } = readSums(run.given, run.steps.length);
-    const rows = [['with the cache', kept], ['without', anew]].map(([name, tokens]) => el('div', 'guide-odds', el('span', 'name', name),
-      el('span', 'mini', bar('', tokens / anew)), el('span', 'odd', count(tokens))));
+    const rows = [['with the cache', kept], ['without', anew]].map(([name, tokens]) => guideOdds(name, tokens / anew, count(tokens)));
     const held = last.kvLen ? [el('p', 'caption', 'At its last pass the cache held ', el('b', '', plural(last.kvLen, 'token')), ' in ', el('b', '', bytesize(last.kvBytes)),
       ': ', el('b', '', bytesize(last.kvBytes / last.kvLen)), ' for each.')] : [];
     return [

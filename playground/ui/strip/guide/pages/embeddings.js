@@ -74,7 +74,7 @@ const guideEmbeddings = {
           el('div', 'tokenhead', el('span', 'big', tokenName(look.text)), el('small', '', 'id ' + look.token_id + ' · ' + count(look.vector.length) + ' numbers')),
           vector.element,
           el('h3', '', 'Nearest rows of the table'),
-          ...look.neighbours.slice(0, 5).map((near) => el('div', 'guide-odds', tokenName(near.text), el('span', 'mini', bar('', Math.max(0, near.cosine))), el('span', 'odd', near.cosine.toFixed(2).replace('-', '−')))),
+          ...look.neighbours.slice(0, 5).map((near) => guideOdds(tokenName(near.text), Math.max(0, near.cosine), near.cosine.toFixed(2).replace('-', '−'))),
         ];
       },
     });

@@ -19,7 +19,7 @@ const guideForgetting = {
     const most = Math.max(1, ...parts.map(([, tokens]) => tokens));
     return [
       el('h3', '', 'What the model reads before it answers'),
-      ...parts.map(([name, tokens]) => el('div', 'guide-odds', el('span', 'name', name), el('span', 'mini', bar('', tokens / most)), el('span', 'odd', count(tokens)))),
+      ...parts.map(([name, tokens]) => guideOdds(name, tokens / most, count(tokens))),
       el('p', 'caption', plural(run.given, 'token') + (run.context ? ' of ' + count(run.context) + ', ' + percent(run.given / run.context) : '') + '. All of them are read again for the next message, unless the cache still has them.'),
     ];
   },

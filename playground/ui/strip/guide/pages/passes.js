@@ -11,8 +11,7 @@ function passTimes(run) {
   const longest = Math.max(...run.steps.slice(0, PASSES_SHOWN).map((step) => step.forward));
   return run.steps.slice(0, PASSES_SHOWN).map((step, place) => {
     const first = place === 0;
-    return el('div', 'guide-odds' + (first ? ' chosen' : ''), el('span', 'name', (first ? 'prompt' : 'token ' + count(place))),
-      el('span', 'mini' + (first ? ' other' : ''), bar('', longest ? step.forward / longest : 0)), el('span', 'odd', milliseconds(step.forward)));
+    return guideOdds(first ? 'prompt' : 'token ' + count(place), longest ? step.forward / longest : 0, milliseconds(step.forward), first);
   });
 }
 

@@ -4,8 +4,7 @@ const ENDS_SHOWN = 8;
 
 function endOdds(run) {
   const from = Math.max(0, run.steps.length - ENDS_SHOWN);
-  return run.steps.slice(from).map((step) => el('div', 'guide-odds', tokenName(step.text, step.special),
-    el('span', 'mini', bar('', step.endProb)), el('span', 'odd', percent(step.endProb))));
+  return run.steps.slice(from).map((step) => guideOdds(tokenName(step.text, step.special), step.endProb, percent(step.endProb)));
 }
 
 const guideStopping = {

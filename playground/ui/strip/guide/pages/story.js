@@ -15,11 +15,7 @@ function storyPass(run, place) {
   const before = place ? run.tokens[run.given + place - 1] : null;
   const read = before ? ['It reads one more token, ', tokenName(before.name, before.special), ', and has all others in its cache.']
     : ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), '.'];
-  const rows = likeliest(step, 5).rows.map((row) => {
-    const line = el('div', 'guide-odds' + (row.id === step.id ? ' chosen' : ''), tokenName(row.text, row.special),
-      el('span', 'mini' + (row.id === step.id ? ' other' : ''), bar('', row.prob)), el('span', 'odd', percent(row.prob)));
-    return line;
-  });
+  const rows = likeliest(step, 5).rows.map((row) => guideOdds(tokenName(row.text, row.special), row.prob, percent(row.prob), row.id === step.id));
   const how = { greedy: 'The likeliest was taken.', sampled: 'The dice fell on it.', forced: 'It was set by hand.' }[step.draw.method];
   const last = place === run.steps.length - 1 && run.end;
   return [

@@ -19,8 +19,7 @@ function makeHeat(step) {
   function show() {
     label.querySelector('b').textContent = slider.value;
     body.replaceChildren(...temperedShares(step, Number(slider.value)).map(({ candidate, share }) => (
-      el('div', 'guide-odds' + (candidate.id === step.id ? ' chosen' : ''), tokenName(candidate.text, candidate.special),
-        el('span', 'mini' + (candidate.id === step.id ? ' other' : ''), bar('', share)), el('span', 'odd', percent(share))))));
+      guideOdds(tokenName(candidate.text, candidate.special), share, percent(share), candidate.id === step.id))));
   }
 
   slider.addEventListener('input', show);
