@@ -17,7 +17,7 @@ class Compare:
 
     def __init__(self, visit: Visit, seed: str = "7") -> None:
         self.visit, self.page = visit, visit.page
-        self.page.get_by_role("tab", name="Compare").click()
+        visit.tab("Compare")
         self.page.wait_for_selector("#compare .lane")
         self.page.fill("#compare-prompt", PROMPT)
         self.page.fill("#compare-seed", seed)

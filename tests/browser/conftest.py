@@ -104,6 +104,14 @@ class Visit:
         self.page.wait_for_selector("#model[data-state=ready]")
         self.type("seed", "2")  # the same tokens each time
 
+    def tab(self, name: str) -> None:
+        """Opens a tab of the page; a narrow screen has the last ones in a menu."""
+        tab = self.page.get_by_role("tab", name=name)
+        if not tab.is_visible():
+            self.page.locator("#tabs .overflow-menu > button").click()
+            tab = self.page.locator("#tabs .overflow-dropdown").get_by_text(name, exact=True)
+        tab.click()
+
     def type(self, place: str, text: str) -> None:
         self.page.fill(f"#{place} :is(textarea, input)", text)
 

@@ -21,7 +21,7 @@ class Inside:
 
     def __init__(self, visit: Visit) -> None:
         self.visit, self.page = visit, visit.page
-        self.page.get_by_role("tab", name="Inside").click()
+        visit.tab("Inside")
         self.page.wait_for_selector("#inside-strip .token[aria-selected=true]")
 
     def ready(self, section: str, timeout: float = 30_000) -> Any:

@@ -67,11 +67,7 @@ class LabsPage:
 
     def __init__(self, visit: Visit) -> None:
         self.visit, self.page = visit, visit.page
-        tab = self.page.get_by_role("tab", name="Labs")
-        if not tab.is_visible():  # a narrow screen has it in a menu
-            self.page.locator("#tabs .overflow-menu > button").click()
-            tab = self.page.locator("#tabs .overflow-dropdown").get_by_text("Labs", exact=True)
-        tab.click()
+        visit.tab("Labs")
         self.page.wait_for_selector(".lab[data-lab]")
 
     def choose(self, name: str) -> None:

@@ -147,18 +147,21 @@ def test_lanes_of_a_comparison_equal_solo_runs_in_any_order(engine: LocalEngine)
         assert [made[lane] for lane in range(3)] == expected
 
 
+@torch.inference_mode()
 def test_b29_ties_in_bfloat16() -> None:
-    loaded = load_model(device="cpu", dtype="bfloat16")
-    engine = LocalEngine(loaded)
+    """Which ids tie depends on the processor's kernels; that many do, and what becomes of them, does not."""
+    engine = LocalEngine(load_model(device="cpu", dtype="bfloat16"))
     try:
-        for top_n in (1, 8, 10):
-            step = engine.run(say_hi(engine), replace(GREEDY, max_tokens=1), top_n=top_n).steps[0]
-            assert step.token_id == 57
-            assert step.candidates[0].token_id == 57
-            assert step.rank == 1
-        ties = {entry.token_id: entry for entry in step.candidates}
-        assert ties[57].logit == ties[19556].logit
-        assert (ties[57].rank, ties[19556].rank) == (1, 2)
+        prompt = say_hi(engine)
+        row = engine.model(torch.tensor([prompt.ids])).logits[0, -1].float().tolist()
+        best = sorted(range(len(row)), key=lambda token_id: (-row[token_id], token_id))[:50]
+        assert len({row[token_id] for token_id in best}) < 40, "many of the first fifty logits are equal"
+        for top_n in (1, 8, 10, 50):
+            step = engine.run(prompt, replace(GREEDY, max_tokens=1), top_n=top_n).steps[0]
+            assert (step.token_id, step.rank) == (best[0], 1)
+            assert [entry.token_id for entry in step.candidates[:top_n]] == best[:top_n]
+            assert [entry.rank for entry in step.candidates[:top_n]] == list(range(1, top_n + 1))
+        assert [entry.logit for entry in step.candidates[:50]] == [row[token_id] for token_id in best]
         assert sum(entry.prob for entry in step.candidates) + step.others_prob == pytest.approx(1, abs=1e-6)
         assert engine.info.dtype == "bfloat16"
     finally:
