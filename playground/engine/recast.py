@@ -26,16 +26,8 @@ def recast(engine: LocalEngine, dtype: str, *, max_lanes: int = 8, kv_mb: int = 
     wanted = getattr(torch, dtype, None)
     if not isinstance(wanted, torch.dtype) or not wanted.is_floating_point:
         raise ValueError(f"there is no dtype {dtype!r:.40} that a model could be in")
-    if getattr(model, "is_quantized", False) or getattr(model, "hf_quantizer", None) is not None:
-        raise ValueError("the weights of this model are quantised and have no other dtype")
-    if len({str(place) for place in (getattr(model, "hf_device_map", None) or {}).values()}) > 1:
-        raise ValueError("this model lies on several devices and is not copied")
     size = sum(each.numel() for each in model.parameters()) * wanted.itemsize
-    free = _free_bytes(model.device)
-    if free is not None and size > free * _ROOM:
-        raise ValueError(
-            f"a copy of the model in {dtype} takes {size / 2**30:.1f} GB, and {free / 2**30:.1f} GB are free"
-        )
+    check_second(model, size, f"a copy of the model in {dtype}")
 
     def made() -> Any:
         with torch.inference_mode(False):  # the worker's own mode would make tensors that nothing may change
@@ -43,6 +35,18 @@ def recast(engine: LocalEngine, dtype: str, *, max_lanes: int = 8, kv_mb: int = 
 
     loaded = Loaded(engine.between_passes(made), engine.tokenizer, replace(info, dtype=dtype))
     return LocalEngine(loaded, max_lanes=max_lanes, kv_mb=kv_mb)
+
+
+def check_second(model: Any, size: int, what: str) -> None:
+    """Raise ValueError, in one sentence, where no second model of `size` bytes is made beside `model`: it is
+    quantised, it lies on several devices, or `what` would take too much of the free memory."""
+    if getattr(model, "is_quantized", False) or getattr(model, "hf_quantizer", None) is not None:
+        raise ValueError("the weights of this model are quantised, and no second model is made beside it")
+    if len({str(place) for place in (getattr(model, "hf_device_map", None) or {}).values()}) > 1:
+        raise ValueError("this model lies on several devices, and no second one is made beside it")
+    free = _free_bytes(model.device)
+    if free is not None and size > free * _ROOM:
+        raise ValueError(f"{what} takes {size / 2**30:.1f} GB, and {free / 2**30:.1f} GB are free")
 
 
 def _free_bytes(device: Any) -> int | None:
