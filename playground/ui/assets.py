@@ -35,6 +35,7 @@ PURE = (
     "inside/looking",
     "prompt/layout",
     "guide/progress",
+    "guide/sums",
     "labs/command",
 )  # need no page
 VIEWS = (
@@ -119,6 +120,9 @@ VIEWS = (
     "guide/pages/temperature",
     "guide/pages/passes",
     "guide/pages/stopping",
+    "guide/pages/loop",
+    "guide/pages/cost",
+    "guide/pages/agents",
     "guide/pages",
     "guide/board",
     "labs/form",

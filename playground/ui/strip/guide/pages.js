@@ -2,6 +2,6 @@
 
 const GUIDE_PAGES = [
   guideStory, guideTemplate, guideTokens, guideEmbeddings,
-  guideAttention, guideLogits, guideTemperature, guideCache,
-  guidePasses, guideStopping, guideForgetting,
+  guideAttention, guideLogits, guideTemperature, guideLoop, guideCache,
+  guidePasses, guideStopping, guideCost, guideForgetting, guideAgents,
 ];
