@@ -111,6 +111,21 @@ def _cache(page: Any) -> None:
     page.click("#inside-sections [data-section=cache]")
 
 
+def _loop(page: Any) -> None:
+    page.locator("#strip .token:not(.prompt)").nth(2).click()
+    page.locator("#inspector button.candidate:not(.chosen)").nth(1).click()
+
+
+def _cost(page: Any) -> None:
+    page.fill("#max-tokens input[type=number]", "8")
+    page.click("#generate")
+
+
+def _agents(page: Any) -> None:
+    page.fill(".reply.lit textarea", "The tool returned: 17 degrees.")
+    page.keyboard.press("Enter")
+
+
 def _forgetting(page: Any) -> None:
     page.click("#labs-list [data-lab=frozen]")
 
@@ -123,9 +138,12 @@ SOLVE: dict[str, Callable[[Any], None]] = {
     "embeddings": _embeddings,
     "attention": _attention,
     "logits": _logits,
-    "cache": _cache,
     "temperature": _temperature,
+    "loop": _loop,
+    "cache": _cache,
     "passes": _passes,
     "stopping": _stopping,
+    "cost": _cost,
     "forgetting": _forgetting,
+    "agents": _agents,
 }
