@@ -1,7 +1,7 @@
 """Looks inside the bundled model at the recorded run, shipped beside this file: the guide has them before a
 model is loaded, and wherever another one runs.
 
-To take them anew, after REQUESTS or the recorded run changed:
+To take them anew, after `requests` or the recorded run changed:
 
     python -m playground.ui.recorded_looks
 """

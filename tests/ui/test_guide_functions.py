@@ -76,6 +76,13 @@ def test_the_call_that_no_longer_fits_is_told() -> None:
     assert told == [3, 2, 0, 0]
 
 
+def test_turns_of_a_chat_are_counted_until_the_context_is_full() -> None:
+    chat = [["system message", 20], ["you", 10], ["assistant", 30], ["you", 12], ["generation prompt", 4]]
+    # two turns took 10 + 30 + 12 + 4 + 24 of 100 tokens, 40 each
+    assert evaluate("turnsThatFit(parts, 100, 1000)", parts=chat) == 24
+    assert evaluate("turnsThatFit(parts, 100, 1000)", parts=[["your text", 5]]) is None
+
+
 def test_prices_have_three_digits() -> None:
     told = evaluate("prices.map(priceWords)", prices=[0, 0.0368421, 0.2, 12.3456, 123456])
     assert told == ["0", "0.0368", "0.2", "12.3", "123,456"]

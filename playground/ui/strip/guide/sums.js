@@ -1,5 +1,10 @@
 // What the passes of a run, and the calls of an agent, come to in tokens, time and price. Pure.
 
+// The passes of a run as the pages of the guide get it.
+function guidePassesOf(run) {
+  return passesOf(run.given, run.steps, run.end, run.run.lanes[0].reader);
+}
+
 // Tokens, passes and milliseconds of reading the prompt and of writing after it. The first token of an answer comes
 // out of the prompt's pass. The argument: see passesOf.
 function spentOf({ prefill, ticks }) {
@@ -30,6 +35,14 @@ function callSums(calls) {
 // The first of `calls` whose prompt and answer the context has no room for; 0 where all fit.
 function callTooLong(calls, written, context) {
   return context ? 1 + calls.findIndex((call) => call.tokens + written > context) : 0;
+}
+
+// How many turns of a chat a context has room for where each takes as many tokens as those that are there; null where
+// it is no chat. `parts`: who wrote how many tokens of the prompt; `used`: those of prompt and answer.
+function turnsThatFit(parts, used, context) {
+  const fixed = parts.filter(([name]) => name === BLOCKS.system).reduce((sum, [, tokens]) => sum + tokens, 0);
+  const turns = parts.filter(([name]) => name === BLOCKS.user).length;
+  return turns ? Math.floor((context - fixed) / ((used - fixed) / turns)) : null;
 }
 
 // Three digits are enough for a price.

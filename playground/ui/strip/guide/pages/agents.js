@@ -38,7 +38,7 @@ const guideAgents = {
 
   draw(run) {
     if (!run.steps.length) return [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')];
-    const { reused } = passesOf(run.given, run.steps, run.end, run.run.lanes[0].reader).prefill;
+    const { reused } = guidePassesOf(run).prefill;
     return [
       el('h3', '', 'If this run were the first call of an agent'),
       el('p', 'caption', 'Worked out, not measured. The first prompt has the ' + plural(run.given, 'token') + ' of this run; every call writes ' + plural(run.steps.length, 'token') + ', as this answer did, and each tool returns as many.'),

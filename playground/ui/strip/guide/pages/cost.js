@@ -7,6 +7,7 @@ const COLUMNS_HEIGHT = 90; // units of the picture
 function makePassColumns({ prefill, ticks }) {
   const all = [{ index: 0, own: prefill.time > 0, time: prefill.time || 0 }, ...ticks];
   const slowest = Math.max(...all.map((each) => (each.own ? each.time : 0)));
+  if (!slowest) return [el('p', 'caption', 'No pass was needed: all tokens were known from before.')];
   const group = Math.ceil(all.length / COLUMNS_SHOWN);
   const columns = columnsOf(all, slowest, group);
   const made = svgPart('svg', 'guide-columns');
@@ -25,8 +26,8 @@ function makePassColumns({ prefill, ticks }) {
 }
 
 function spentTable({ read, written }) {
-  const row = (name, { tokens, passes, time }) => tableRow(name, count(tokens), count(passes), milliseconds(time), tokens && time ? milliseconds(time / tokens) : '–');
-  return scrollTable('guide-spent', 'what reading and writing took', ['', 'tokens', 'passes', 'time', 'for each token'], [row('read at once', read), row('written one by one', written)]);
+  const row = (name, { tokens, passes, time }) => tableRow(name, count(tokens), count(passes), passes ? milliseconds(time) : '–', tokens && passes ? milliseconds(time / tokens) : '–');
+  return scrollTable('guide-spent', 'what reading and writing took', ['', 'tokens', 'passes', 'time', 'per token'], [row('read at once', read), row('written one by one', written)]);
 }
 
 function priceField(id, words, value, changed) {
@@ -37,11 +38,11 @@ function priceField(id, words, value, changed) {
 
 function makeBill(run) {
   const body = el('div', 'guide-bill');
-  const fields = [['guide-price-in', 'a million read ', 1], ['guide-price-out', 'a million written ', 4]].map(([id, words, value]) => priceField(id, words, value, show));
+  const fields = [['guide-price-in', 'read', 1], ['guide-price-out', 'written', 4]].map(([id, words, value]) => priceField(id, words, value, show));
 
   function show() {
     const [priceIn, priceOut] = fields.map((field) => Math.max(0, Number(field.querySelector('input').value) || 0));
-    const rows = [['read', run.given, priceIn], ['written', run.steps.length, priceOut]].map(([name, tokens, price]) => [count(tokens) + ' ' + name, (tokens * price) / 1000]);
+    const rows = [['read', run.given, priceIn], ['written', run.steps.length, priceOut]].map(([name, tokens, price]) => [name + ': ' + count(tokens), (tokens * price) / 1000]); // for a thousand answers
     const sum = rows[0][1] + rows[1][1];
     body.replaceChildren(...rows.map(([name, price]) => guideOdds(name, sum ? price / sum : 0, priceWords(price))), el('p', 'caption', 'A thousand answers like this one: ', el('b', '', priceWords(sum)), '.'));
   }
@@ -65,13 +66,13 @@ const guideCost = {
 
   draw(run) {
     if (!run.steps.length) return [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')];
-    const passes = passesOf(run.given, run.steps, run.end, run.run.lanes[0].reader);
+    const passes = guidePassesOf(run);
     const { reused } = passes.prefill;
     return [
       el('h3', '', 'What this answer took'), spentTable(spentOf(passes)),
       el('p', 'caption', 'The answer’s first token comes out of the pass that reads the prompt.' + (reused ? ' Of the prompt, ' + plural(reused, 'token') + ' had been read before and were kept.' : '')),
       el('h3', '', 'Time of each pass'), ...makePassColumns(passes),
-      el('h3', '', 'At prices of your own, in any currency'), ...makeBill(run),
+      el('h3', '', 'Your own prices, for a million tokens'), ...makeBill(run),
     ];
   },
 

@@ -9,28 +9,18 @@ function rowTokens(run) {
 
 // A pair of numbers that was turned by `angle`: a hand on a dial. `label` is read out.
 function turnDial(angle, label) {
-  const canvas = el('canvas', 'guide-dial');
-  canvas.setAttribute('role', 'img');
-  canvas.setAttribute('aria-label', label);
-  const scale = window.devicePixelRatio || 1;
-  Object.assign(canvas, { width: 44 * scale, height: 44 * scale });
-  requestAnimationFrame(() => {
-    const context = canvas.getContext('2d');
-    const style = getComputedStyle(canvas);
-    context.scale(scale, scale);
-    context.lineWidth = 1.5;
-    context.strokeStyle = style.getPropertyValue('--tp-faint');
-    context.beginPath();
-    context.arc(22, 22, 19, 0, 2 * Math.PI);
-    context.stroke();
-    context.lineWidth = 3;
-    context.strokeStyle = style.getPropertyValue('--tp-accent');
-    context.beginPath();
-    context.moveTo(22, 22);
-    context.lineTo(22 + 17 * Math.cos(angle), 22 - 17 * Math.sin(angle));
-    context.stroke();
-  });
-  return canvas;
+  const dial = svgPart('svg', 'guide-dial');
+  const parts = {
+    circle: { cx: 22, cy: 22, r: 19 },
+    line: { x1: 22, y1: 22, x2: 22 + 17 * Math.cos(angle), y2: 22 - 17 * Math.sin(angle) },
+  };
+  Object.entries({ viewBox: '0 0 44 44', role: 'img', 'aria-label': label }).forEach((pair) => dial.setAttribute(...pair));
+  for (const [tag, places] of Object.entries(parts)) {
+    const part = svgPart(tag, '');
+    Object.entries(places).forEach((pair) => part.setAttribute(...pair));
+    dial.append(part);
+  }
+  return dial;
 }
 
 function wholeTurn(frequency) {

@@ -1,10 +1,5 @@
 // Forgetting: what a model knows of a talk is what stands in the prompt.
 
-// Tokens of the prompt by who wrote them, in reading order.
-function promptParts(run) {
-  return partsBefore(run.tokens, run.given);
-}
-
 const guideForgetting = {
   name: 'forgetting', title: 'It remembers only what it reads', nav: 'Forgetting',
 
@@ -15,12 +10,18 @@ const guideForgetting = {
   ],
 
   draw(run) {
-    const parts = promptParts(run);
-    const most = Math.max(1, ...parts.map(([, tokens]) => tokens));
+    const parts = partsBefore(run.tokens, run.given);
+    const most = Math.max(...parts.map(([, tokens]) => tokens));
+    const fits = turnsThatFit(parts, run.ids.length, run.context);
     return [
       el('h3', '', 'What the model reads before it answers'),
       ...parts.map(([name, tokens]) => guideOdds(name, tokens / most, count(tokens))),
-      el('p', 'caption', plural(run.given, 'token') + (run.context ? ' of ' + count(run.context) + ', ' + percent(run.given / run.context) : '') + '. All of them are read again for the next message, unless the cache still has them.'),
+      el('p', 'caption', plural(run.given, 'token') + ' in all. In a chat they go in again with the next message, and the answer with them.'),
+      ...(run.context ? [
+        el('h3', '', 'Room in the context'), guideOdds('used so far', run.ids.length / run.context, percent(run.ids.length / run.context)),
+        el('p', 'caption', 'Prompt and answer have ' + count(run.ids.length) + ' of ' + plural(run.context, 'token') + '.'
+          + (fits ? ' If every turn took as much as here, about ' + plural(fits, 'turn') + ' would fit.' : '')),
+      ] : []),
     ];
   },
 

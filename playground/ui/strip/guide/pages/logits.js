@@ -15,22 +15,12 @@ function shiftedRows(step, shift) {
 }
 
 function makeShift(step) {
-  const slider = el('input');
-  Object.assign(slider, { type: 'range', min: -10, max: 10, step: 1, value: 0, id: 'guide-shift' });
-  const label = el('label', 'guide-slider', el('span', '', 'Added to every logit: ', el('b', '', '0')), slider);
   const body = el('div', '');
-
-  function show() {
-    const shift = Number(slider.value);
-    label.querySelector('b').textContent = signedNumber(shift, 0);
-    body.replaceChildren(scrollTable('guide-logits', 'from logits to probabilities', ['token', 'logit', 'exp(logit − largest)', 'probability'],
-      shiftedRows(step, shift).map(({ candidate, logit, weight, prob }) => (
-        tableRow(tokenName(candidate.text, candidate.special), signedNumber(logit), weight.toFixed(3), percent(prob))))));
-  }
-
-  slider.addEventListener('input', show);
-  show();
-  return [label, body];
+  const show = (shift) => body.replaceChildren(scrollTable('guide-logits', 'from logits to probabilities', ['token', 'logit', 'exp(logit − largest)', 'probability'],
+    shiftedRows(step, shift).map(({ candidate, logit, weight, prob }) => (
+      tableRow(tokenName(candidate.text, candidate.special), signedNumber(logit), weight.toFixed(3), percent(prob))))));
+  const settings = { id: 'guide-shift', min: -10, max: 10, step: 1, value: 0 };
+  return [guideSlider(settings, (shift) => ['Added to every logit: ', el('b', '', signedNumber(shift, 0))], show), body];
 }
 
 const guideLogits = {

@@ -3,7 +3,7 @@
 const LOOPS_SHOWN = 60;
 
 function loopRows(run) {
-  const passes = passesOf(run.given, run.steps, run.end, run.run.lanes[0].reader);
+  const passes = guidePassesOf(run);
   const shown = run.steps.slice(0, LOOPS_SHOWN);
   const most = run.given + shown.length - 1;
   return shown.map((step, place) => {

@@ -2,29 +2,32 @@
 
 const PASSES_SHOWN = 8;
 
-function middleOf(numbers) {
+function medianOf(numbers) {
   const sorted = [...numbers].sort((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)];
+  const middle = sorted.length / 2;
+  return (sorted[Math.ceil(middle) - 1] + sorted[Math.floor(middle)]) / 2;
 }
 
+// One row per pass, named by what it reads.
 function passTimes(run) {
-  const longest = Math.max(...run.steps.slice(0, PASSES_SHOWN).map((step) => step.forward));
-  return run.steps.slice(0, PASSES_SHOWN).map((step, place) => {
-    const first = place === 0;
-    return guideOdds(first ? 'prompt' : 'token ' + count(place), longest ? step.forward / longest : 0, milliseconds(step.forward), first);
-  });
+  const { prefill } = guidePassesOf(run);
+  const decodes = run.steps.slice(1).filter((step) => step.forward > 0).slice(0, PASSES_SHOWN - 1);
+  const rows = [...(prefill.time ? [['the prompt', prefill.time]] : []), ...decodes.map((step) => ['token ' + count(step.index), step.forward])];
+  const longest = Math.max(...rows.map(([, time]) => time));
+  return rows.map(([name, time]) => guideOdds(name, time / longest, milliseconds(time)));
 }
 
 const guidePasses = {
   name: 'passes', title: 'Reading is one pass, writing is many', nav: 'Prefill and decode',
 
   words(run) {
-    const [first, ...later] = run.steps;
-    const each = later.length ? middleOf(later.map((step) => step.forward)) : null;
+    const { read, written } = spentOf(guidePassesOf(run));
+    const each = medianOf(run.steps.slice(1).map((step) => step.forward).filter((time) => time > 0));
     return [
       ['The tokens of a prompt are all known, so the model can work on them side by side. That pass is called ', el('b', '', 'prefill'), '. Every pass after it makes one token and is called ', el('b', '', 'decode'), ': the next token cannot be begun before the last one is picked.'],
-      ...(first && each !== null ? [[
-        'Here the prompt’s pass took ', el('b', '', milliseconds(first.forward)), ' for what had to be read of ', el('b', '', plural(run.given, 'token')), ', and a later pass ', el('b', '', milliseconds(each)), ' for one, in the middle of all.',
+      ...(read.passes && written.passes ? [[
+        'Here the prompt’s pass took ', el('b', '', milliseconds(read.time)), ' for ', el('b', '', plural(read.tokens, 'token')), read.tokens < run.given ? ', the others being kept from before' : '',
+        '. A pass for one token took ', el('b', '', milliseconds(each)), ', the median of all.',
       ]] : []),
       'A pass over one token needs nearly all of the weights, as a pass over a hundred does. So reading is cheaper by the token, and the wait for the first token grows with the prompt, while the wait between tokens hardly does.',
     ];
@@ -32,7 +35,7 @@ const guidePasses = {
 
   draw: (run) => (run.steps.length ? [
     el('h3', '', 'Time of each pass'), ...passTimes(run),
-    el('p', 'caption', 'A prompt that was read before may be kept: then its pass has less to read. Times are of the machine that made this run.'),
+    el('p', 'caption', 'Named by what the pass reads. A prompt that was read before may be kept: then its pass has less to read. Times are of the machine that made this run.'),
   ] : [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')]),
 
   task: {

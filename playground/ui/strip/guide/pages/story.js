@@ -26,23 +26,18 @@ function storyPass(run, place) {
 }
 
 function makeStoryWalk(run) {
-  const slider = el('input');
-  Object.assign(slider, { type: 'range', min: 1, max: run.steps.length, step: 1, value: 1, id: 'guide-pass' });
-  const label = el('label', 'guide-slider', el('span', '', 'Pass ', el('b', '', '1'), ' of ' + count(run.steps.length)), slider);
   const body = el('div', 'guide-pass');
   const text = el('p', 'guide-text');
 
-  function show() {
-    const place = Number(slider.value) - 1;
-    label.querySelector('b').textContent = slider.value;
+  function show(pass) {
+    const place = pass - 1;
     body.replaceChildren(...storyPass(run, place));
     const written = run.tokens.slice(run.given, run.given + place + 1);
     text.replaceChildren(...written.map((token, at) => el('bdi', (at === place ? 'fresh' : '') + (token.special ? ' name special' : ''), token.special ? token.name : flowing(token.text))));
   }
 
-  slider.addEventListener('input', show);
-  show();
-  return [label, body, el('h3', '', 'The answer so far'), text];
+  const settings = { id: 'guide-pass', min: 1, max: run.steps.length, step: 1, value: 1 };
+  return [guideSlider(settings, (pass) => ['Pass ', el('b', '', count(pass)), ' of ' + count(run.steps.length)], show), body, el('h3', '', 'The answer so far'), text];
 }
 
 const guideStory = {

@@ -11,20 +11,11 @@ function temperedShares(step, temperature) {
 }
 
 function makeHeat(step) {
-  const slider = el('input');
-  Object.assign(slider, { type: 'range', min: 0.1, max: 3, step: 0.1, value: 1, id: 'guide-heat' });
-  const label = el('label', 'guide-slider', el('span', '', 'Temperature ', el('b', '', '1')), slider);
   const body = el('div', '');
-
-  function show() {
-    label.querySelector('b').textContent = slider.value;
-    body.replaceChildren(...temperedShares(step, Number(slider.value)).map(({ candidate, share }) => (
-      guideOdds(tokenName(candidate.text, candidate.special), share, percent(share), candidate.id === step.id))));
-  }
-
-  slider.addEventListener('input', show);
-  show();
-  return [label, body];
+  const show = (temperature) => body.replaceChildren(...temperedShares(step, temperature).map(({ candidate, share }) => (
+    guideOdds(tokenName(candidate.text, candidate.special), share, percent(share), candidate.id === step.id))));
+  const settings = { id: 'guide-heat', min: 0.1, max: 3, step: 0.1, value: 1 };
+  return [guideSlider(settings, (temperature) => ['Temperature ', el('b', '', String(temperature))], show), body];
 }
 
 const guideTemperature = {
