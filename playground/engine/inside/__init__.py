@@ -22,6 +22,7 @@ from playground.findings.inside import (
     EmbeddingMap,
     Influence,
     Lens,
+    Matrix,
     ModelShape,
     OrderLook,
     PositionLook,
@@ -59,6 +60,10 @@ class Inside:
     ) -> AttentionRow:
         """How one head's weights at `position` come about, step by step."""
         return attention.row(self._reader, ids, position, layer=layer, head=head, owner=owner)
+
+    def attention_heads(self, ids: Sequence[int], position: int, *, owner: str = "") -> tuple[Matrix, ...]:
+        """What `position` takes from each before it and from itself: per layer (heads, position + 1)."""
+        return attention.heads(self._reader, ids, position, owner=owner)
 
     def rollout(self, ids: Sequence[int], position: int, *, owner: str = "") -> Influence:
         """Attention rollout (Abnar and Zuidema 2020) from the position that `ids[position]` was chosen at."""

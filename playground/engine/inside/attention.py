@@ -12,7 +12,7 @@ from torch.nn.functional import adaptive_avg_pool2d
 
 from playground.engine.inside.attend import Noted, noting
 from playground.engine.inside.reading import NotAvailable, Reader
-from playground.findings.inside import AttentionGrid, AttentionMap, AttentionRow, Influence
+from playground.findings.inside import AttentionGrid, AttentionMap, AttentionRow, Influence, Matrix
 
 THUMB = 16  # cells of a thumbnail's side, at most
 PIECE = 2**22  # weights that one piece computes: some hundredths of a second on a CPU
@@ -88,6 +88,17 @@ def row(
         sink=steps.sinks.item(),
         norms=tuple(noted.norms[kv_head, seen].tolist()),
     )
+
+
+def heads(reader: Reader, ids: Sequence[int], position: int, *, owner: str) -> tuple[Matrix, ...]:
+    """See Inside.attention_heads."""
+    layers = _noted(reader, reader.checked(ids, position), owner)
+
+    def find(noted: Noted) -> Matrix:
+        weights = noted.steps(rows=slice(position, position + 1)).weights[:, 0, : position + 1]
+        return tuple(map(tuple, weights.tolist()))
+
+    return tuple(_each(reader, layers, find))
 
 
 def rollout(reader: Reader, ids: Sequence[int], position: int, *, owner: str) -> Influence:

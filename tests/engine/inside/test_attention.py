@@ -67,6 +67,16 @@ def test_models_in_16_bit_can_be_looked_at(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("make", ATTENDING)
+def test_all_heads_at_one_position(make: Make) -> None:
+    wanted = plain(make)
+    with engine_of(make()) as engine:
+        assert engine.inside is not None
+        for position in (0, 9, len(IDS) - 1):
+            seen = engine.inside.attention_heads(IDS, position)
+            np.testing.assert_allclose(seen, wanted[:, :, position, : position + 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("make", ATTENDING)
 def test_rows_step_by_step(make: Make) -> None:
     wanted = plain(make)
     layers, heads = wanted.shape[:2]
