@@ -143,6 +143,7 @@ class _Run:
         finally:
             self.stop()
             await asyncio.wait({measuring})  # no seat is free before the model is
+        await self._tell(outbox)  # what came while the page was told of what came before
         if self._result is not None:
             text = json.dumps(record(self.lab, self._result), allow_nan=False)
             outbox.post({"op": "record", "lab": self.lab.name, "text": text})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -123,6 +124,29 @@ def test_a_block_that_has_not_changed_is_sent_once() -> None:
     assert len(results) > 1
     assert len(results[0]["blocks"]) == 5
     assert all(not op["blocks"] for op in results[1:])
+
+
+def test_what_is_found_while_the_page_is_told_of_something_else_is_told_too(engine: LocalEngine) -> None:
+    telling, over = threading.Event(), threading.Event()
+
+    def hasty(bench: Any, options: Any) -> Iterator[Any]:
+        for event in TOY.measure(bench, options):
+            yield event
+            if not isinstance(event, Progress):
+                assert telling.wait(20), "the first answer was told"
+        over.set()
+
+    def slowly(found: Any) -> Any:
+        telling.set()
+        if len(found.answers) == 1:
+            assert over.wait(20), "all was measured before the first answer had been told"
+            time.sleep(0.3)  # until the measuring thread has ended
+        return TOY.report(found)
+
+    labs = Labs({"toy": replace(TOY, measure=hasty, report=slowly)})
+    ops = asyncio.run(measured(serve(engine), {"lab": "toy", "options": {"seeds": [1, 2]}}, labs=labs))
+    assert [op["complete"] for op in named(ops, "result")] == [False, True]
+    assert len(blocks_of(ops)[1]["rows"]) == 2
 
 
 @pytest.mark.parametrize(
