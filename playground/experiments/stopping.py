@@ -10,7 +10,6 @@ from playground.experiments.answers import Answer, answer_of
 from playground.experiments.lab import Lab, Progress, option
 from playground.experiments.stopping_report import report
 from playground.params import SamplingParams
-from playground.text.stops import StopFilter
 
 if TYPE_CHECKING:
     from playground.experiments.bench import Bench
@@ -35,7 +34,10 @@ class Ending:
 
 @dataclass(frozen=True)
 class Held:
-    """What a stop filter did with one token: it got `arrived`, showed `shown` and kept `held` back."""
+    """What the engine did with one token: it brought `arrived`, `shown` was let out, `held` was kept back.
+
+    At the last token of a match `held` is what is never shown: the stop string, and what came after it.
+    """
 
     token_id: int
     name: str
@@ -56,7 +58,7 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Stopping:
-    end_names: tuple[str, ...]
+    end_ids: tuple[int, ...]
     free: Ending
     cut: Answer | None = None
     cut_at: int = 0
@@ -73,17 +75,16 @@ def measure(bench: Bench, options: Options) -> Iterator[Progress | Stopping]:
         raise ValueError(f"the question leaves room for {max(0, room)} tokens, and this needs 4")
     tokens = min(options.tokens, room)
     ends = bench.engine.info.end_ids
-    names = tuple(bench.visible(token_id) for token_id in ends)
 
     def params(most: int, **more: object) -> SamplingParams:
         return SamplingParams.from_dict({"temperature": 0, "max_tokens": most, "seed": 0, **more})
 
     trace = yield from bench.run(prompt, params(tokens), 0, 0.3, "The answer, free to end")
     free = _ending(bench, trace, ends)
-    yield Stopping(names, free)
+    yield Stopping(ends, free)
     half = max(1, len(trace.steps) // 2)
     cut = answer_of(bench, (yield from bench.run(prompt, params(half), 0.3, 0.4, "The answer, cut")))
-    yield Stopping(names, free, cut, half)
+    yield Stopping(ends, free, cut, half)
     string, stopped, why = crossing(trace), None, ""
     if string is None:
         why = "Not available here: no two tokens of this answer meet in a string that is not there before."
@@ -92,17 +93,17 @@ def measure(bench: Bench, options: Options) -> Iterator[Progress | Stopping]:
             prompt, params(tokens, stop=[string]), 0.4, 0.5, "The answer, with a stop string"
         )
         stopped = _stopped(bench, string, stop)
-    yield Stopping(names, free, cut, half, stopped, why)
+    yield Stopping(ends, free, cut, half, stopped, why)
     longer = min(len(trace.steps) + options.beyond, room)
     ignore = yield from bench.run(
         prompt, params(longer, ignore_eos=True), 0.5, 0.75, "The answer, its end ignored"
     )
     ignored = _ending(bench, ignore, ends)
-    yield Stopping(names, free, cut, half, stopped, why, ignored)
+    yield Stopping(ends, free, cut, half, stopped, why, ignored)
     ban = yield from bench.run(
         prompt, params(longer, banned=list(ends)), 0.75, 1, "The answer, its end banned"
     )
-    yield Stopping(names, free, cut, half, stopped, why, ignored, _ending(bench, ban, ends))
+    yield Stopping(ends, free, cut, half, stopped, why, ignored, _ending(bench, ban, ends))
 
 
 def _ending(bench: Bench, trace: Trace, ends: Sequence[int]) -> Ending:
@@ -134,19 +135,19 @@ def crossing(trace: Trace) -> str | None:
 
 
 def _stopped(bench: Bench, string: str, trace: Trace) -> Stopped:
-    """The filter's work told again, token by token, from the bytes of the tokens that were made."""
-    import codecs
+    """What each step of the run brought, what the engine showed of it, and what it kept back by then."""
+    from playground.text.tokens import TextStream
 
-    reader = codecs.getincrementaldecoder("utf-8")("replace")
-    matcher = StopFilter([string])
+    reader = TextStream(bench.engine.vocabulary)
+    ended = trace.finished.reason
     steps: list[Held] = []
-    decided = None
-    for index, step in enumerate(trace.steps):
-        arrived = reader.decode(step.bytes)
-        shown = matcher.push(arrived)
-        steps.append(Held(step.token_id, bench.visible(step.token_id), arrived, shown, matcher.held))
-        if decided is None and matcher.match is not None:
-            decided = index
+    waiting = ""
+    for step in trace.steps:
+        is_end = ended == "end_token" and step is trace.steps[-1]  # it is no part of the text
+        arrived = reader.flush() if is_end else reader.push(step.token_id)
+        waiting = (waiting + arrived)[len(step.text) :]
+        steps.append(Held(step.token_id, bench.visible(step.token_id), arrived, step.text, waiting))
+    decided = len(steps) - 1 if ended == "stop_string" else None
     return Stopped(string, answer_of(bench, trace), tuple(steps), decided)
 
 
