@@ -2,9 +2,17 @@
 
 const ENDS_SHOWN = 8;
 
-function endOdds(run) {
-  const from = Math.max(0, run.steps.length - ENDS_SHOWN);
-  return run.steps.slice(from).map((step) => guideOdds(tokenName(step.text, step.special), step.endProb, percent(step.endProb)));
+// The steps that were likeliest to end the answer, in reading order.
+function likelyEnds(steps) {
+  return [...steps].sort((one, other) => other.endProb - one.endProb).slice(0, ENDS_SHOWN).sort((one, other) => one.index - other.index);
+}
+
+function endRows(run) {
+  return likelyEnds(run.steps).map((step) => {
+    const at = run.given + run.steps.indexOf(step);
+    const before = run.tokens.slice(Math.max(0, at - 2), at).map((token) => token.name).join('');
+    return tableRow(tokenName(before), el('span', 'mini', bar('', step.endProb)), percent(step.endProb), tokenName(step.text, step.special));
+  });
 }
 
 const guideStopping = {
@@ -17,8 +25,9 @@ const guideStopping = {
   ],
 
   draw: (run) => (run.steps.length ? [
-    el('h3', '', 'Chance to end, at the last steps'), ...endOdds(run),
-    el('p', 'caption', 'Beside each token: how likely the answer was to end there instead, all end tokens together, before temperature and filters.'),
+    el('h3', '', 'Where this answer was likeliest to end'),
+    scrollTable('guide-ends', 'chance to end at some steps of the answer', ['after', '', 'chance to end', 'what came'], endRows(run)),
+    el('p', 'caption', 'All end tokens together, before temperature and filters. The inspector tells it for every step.'),
   ] : [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')]),
 
   task: {
