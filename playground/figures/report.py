@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from playground.findings.report import Axis, Chart, Series
 from playground.findings.written import written
 
 _MOST_TICKS = 10  # places named one by one
+_LEAST_SHARE = 0.01  # an axis of shares goes up to this at least: below it, all is flat
+_NEAR = 0.07  # of an axis: a tick closer than this to its neighbour has no room for its number
 _LONGEST = 14  # characters of a name below a bar; the label has all of them
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
@@ -48,7 +51,7 @@ def chart(found: Chart, *, dark: bool = False) -> go.Figure:
             showlegend=len(found.series) > 1,
             legend=legend(y=1.1),
             xaxis=_places(found.x, places, named, colours),
-            yaxis=_values(found.y, size, colours),
+            yaxis=_values(found.y, size, [value * scale for value in values], colours),
             annotations=[unit(_titled(found.y.name, size), colours, x=0, xanchor="left", xshift=-46)],
         ),
     )
@@ -74,6 +77,7 @@ def _trace(
         **shared,
         mode="lines+markers",
         connectgaps=False,
+        cliponaxis=False,
         line={"color": colour, "width": 2, "dash": "dash" if series.dashed else "solid"},
         marker={"color": colour, "size": 7, "symbol": _SHAPES[before % len(_SHAPES)]},
     )
@@ -88,23 +92,47 @@ def _places(x: Axis, places: Sequence[Any], named: bool, colours: Palette) -> di
                  "range": [-0.5, len(places) - 0.5]}  # fmt: skip
     else:
         if len(places) <= _MOST_TICKS:
-            told |= {"tickvals": sorted(places),
-                     "ticktext": [literal(written(place, x.unit)) for place in sorted(places)]}  # fmt: skip
+            named_ones = _apart(sorted(places), log=x.log)
+            told |= {"tickvals": named_ones,
+                     "ticktext": [literal(written(place, x.unit)) for place in named_ones]}  # fmt: skip
         else:
             told["nticks"] = 8
         told["type"] = "log" if x.log else "linear"
     return axis(colours, showgrid=False, **told)
 
 
-def _values(y: Axis, size: str, colours: Palette) -> dict[str, Any]:
+def _apart(places: Sequence[float], *, log: bool) -> list[float]:
+    """The places whose numbers have room, from the largest down."""
+    at = [math.log(place) if log and places[0] > 0 else place for place in places]
+    near = _NEAR * (at[-1] - at[0])
+    kept = [len(places) - 1]
+    for index in range(len(places) - 2, -1, -1):
+        if at[kept[-1]] - at[index] >= near:
+            kept.append(index)
+    return [places[index] for index in reversed(kept)]
+
+
+def _values(y: Axis, size: str, values: Sequence[float], colours: Palette) -> dict[str, Any]:
     told: dict[str, Any] = {"nticks": 5, "tickformat": ",~g"}
     if y.unit == "share":
         told["tickformat"] = ",.0%" if size == "%" else ",~%"
     if y.log:
         told |= {"type": "log", "dtick": 1, "tickformat": "~s" if y.unit != "share" else "~%"}
     else:
-        told["rangemode"] = "tozero"
+        told["range"] = _from_zero(values, _LEAST_SHARE if y.unit == "share" else 0.0)
     return axis(colours, **told)
+
+
+def _from_zero(values: Sequence[float], least: float) -> list[float]:
+    """A range that holds 0 and all values, with room above them, and reaches `least` at least.
+
+    Left to itself, plotly makes a range of rounding errors where all values are next to nothing.
+    """
+    low, high = min(0.0, 0.0, *values), max(0.0, least, *values)
+    if low == high:
+        return [0.0, 1.0]
+    room = 0.06 * (high - low)
+    return [low - room if low < 0 else 0.0, high + room if high > 0 else 0.0]
 
 
 def _scale(y: Axis, values: Sequence[float]) -> tuple[str, float]:

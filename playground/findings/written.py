@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from playground.findings.report import Cell, Unit
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def written(value: Cell, unit: Unit) -> str:
     """A number in its unit; a dash where there is none. Text stays as it is."""
@@ -25,7 +27,15 @@ def written(value: Cell, unit: Unit) -> str:
         return f"{value:.3f}"
     if unit == "per_s":
         return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
-    return f"{value:.4g}"
+    if unit == "price" and (value == 0 or value >= 1e-6):
+        return f"{value:,.6f}".rstrip("0").rstrip(".")
+    return plain(value)
+
+
+def plain(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits; very small and very large ones as '3.1 × 10⁻⁶'."""
+    mantissa, _, power = f"{value:.{digits}g}".partition("e")
+    return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}" if power else mantissa
 
 
 def share(value: float) -> str:

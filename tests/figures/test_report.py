@@ -77,3 +77,38 @@ def test_series_of_one_role_can_be_told_apart() -> None:
 def test_nothing_measured_yet_is_said() -> None:
     figure = chart(Chart("t", "lines", Axis("x"), Axis("y"), (Series("s", (), ()),)))
     assert figure.layout.annotations[0].text == "Nothing is measured yet."
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "expected"),
+    [
+        ("share", (0.0, 3e-12), [0.0, 0.0106]),  # no axis of rounding errors
+        ("share", (0.0, 1.0), [0.0, 1.06]),
+        ("number", (0.0, 0.0), [0.0, 1.0]),
+        ("nats", (-2.0, 0.0), [-2.12, 0.0]),
+        ("nats", (-1.0, 1.0), [-1.12, 1.12]),
+        ("count", (5.0, 10.0), [0.0, 10.6]),
+    ],
+)
+def test_an_axis_begins_at_zero_and_holds_all_values(
+    unit: str, values: tuple[float, ...], expected: list[float]
+) -> None:
+    found = Chart("t", "lines", Axis("x"), Axis("y", unit), (Series("s", (0.0, 1.0), values),))  # type: ignore[arg-type]
+    assert list(chart(found).layout.yaxis.range) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("places", "log", "named"),
+    [
+        ((8.0, 32.0, 128.0, 4096.0), False, [128.0, 4096.0]),
+        ((32.0, 128.0, 512.0), False, [32.0, 128.0, 512.0]),
+        ((8.0, 32.0, 128.0, 4096.0), True, [8.0, 32.0, 128.0, 4096.0]),
+        ((1.0, 2.0, 100.0), False, [2.0, 100.0]),
+        ((3.0,), False, [3.0]),
+    ],
+)
+def test_places_too_near_each_other_are_not_all_numbered(
+    places: tuple[float, ...], log: bool, named: list[float]
+) -> None:
+    found = Chart("t", "lines", Axis("x", log=log), Axis("y"), (Series("s", places, (1.0,) * len(places)),))
+    assert list(chart(found).layout.xaxis.tickvals) == named
