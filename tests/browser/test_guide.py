@@ -83,6 +83,37 @@ def test_every_page_reads_at_phone_width(visit: Open, many: Running) -> None:
         assert page.sideways() == 0
 
 
+def one_raw_token(page: Visit) -> None:
+    page.page.get_by_text("Raw text", exact=True).click()
+    page.type("prompt", "Paris")
+    page.set("max-tokens", 1)
+    page.run()
+
+
+def forced_to_the_end(page: Visit) -> None:
+    """A run whose last tokens were all given."""
+    page.set("max-tokens", 3)
+    page.run()
+    page.set("max-tokens", 6)
+    page.page.click(".hand .write")
+    page.page.fill(".rewrite.more textarea", " Lyon is the")
+    page.page.keyboard.press("Control+Enter")
+    page.page.wait_for_selector(".lane .token[data-index='5']")
+    page.page.wait_for_selector(".lane[data-finished]")
+
+
+@pytest.mark.parametrize("make", [one_raw_token, forced_to_the_end])
+def test_pages_read_for_runs_of_odd_shapes(visit: Open, many: Running, make: Callable[[Visit], None]) -> None:
+    page = visit(many.url)
+    make(page)
+    ByHand(page.page, by_hand)
+    guide = Guide(page)
+    for name in guide.names():
+        guide.open(name)
+        shown = page.text(".guide-page")
+        assert not any(broken in shown for broken in ("undefined", "NaN", "Infinity", "null"))
+
+
 def without_model(visit: Open, many: Running) -> Visit:
     """The page as it is while the model loads: the header says so."""
     page = visit(many.url)
