@@ -1,4 +1,4 @@
-"""A model of the same architecture with another number of layers and random weights, to see what size costs."""
+"""A model of the same architecture with another number of layers and random weights: what size costs."""
 
 from __future__ import annotations
 
