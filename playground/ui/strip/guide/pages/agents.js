@@ -59,7 +59,7 @@ const guideAgents = {
     choices: [
       { words: 'All of them but that word.', right: false, why: 'All that follow have looked back at it: their keys and values would be others now.' },
       { words: 'All of them: the result of a tool does not depend on it.', right: false, why: 'The text does not, but its keys and values were computed with that word in sight.' },
-      { words: 'Those before that word, and no other.', right: true, why: 'A place depends on all before it and on nothing after it. So programs put what changes at the end. Change the system message and generate: the prefill tells what was known.' },
+      { words: 'Those before that word, and no other.', right: true, why: 'A place depends on all before it and on nothing after it. So programs put what changes at the end. Change the system message of a new chat and generate: the prefill tells what was known from before.' },
     ],
   },
 };

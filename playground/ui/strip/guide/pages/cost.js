@@ -77,7 +77,7 @@ const guideCost = {
   },
 
   task: {
-    words: 'On the Playground, get an answer of at least twice as many tokens, or at most half as many: ask for more or for less, and mind “Max tokens”. Then compare the numbers below it.',
+    words: 'On the Playground, get an answer of at least twice as many tokens, or at most half as many: ask for more or for less, and mind “Most new tokens”. Then compare the numbers below it.',
     tab: 'playground', light: '#prompt', needsModel: true,
     begin: ({ run }) => ({ run, written: run ? run.lanes[0].steps.length : 0 }),
     done({ run, busy, begun }) {

@@ -49,7 +49,7 @@ const guidePasses = {
     words: 'What makes you wait longer for the first token?',
     choices: [
       { words: 'A longer prompt.', right: true, why: 'All of it is read before the first token can be picked.' },
-      { words: 'A larger limit for the answer.', right: false, why: 'The limit is only looked at when it is reached. Change max tokens and generate again.' },
+      { words: 'A larger limit for the answer.', right: false, why: 'The limit is only looked at when it is reached. Change “Most new tokens” and generate again.' },
       { words: 'A higher temperature.', right: false, why: 'It changes a division after the pass. The passes stay the same: try it.' },
     ],
   },

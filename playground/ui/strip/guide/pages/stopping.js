@@ -31,14 +31,14 @@ const guideStopping = {
   ] : [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')]),
 
   task: {
-    words: 'On the Playground, set “Max tokens” to 3 and generate. The answer is cut, whatever it was about to say.',
+    words: 'On the Playground, set “Most new tokens” to 3 and generate. The answer is cut, whatever it was about to say.',
     tab: 'playground', light: '#max-tokens', needsModel: true,
     begin: ({ run }) => run,
     done: ({ run, busy, begun }) => Boolean(run) && !busy && run !== begun && run.lanes[0].steps.length <= 3 && run.lanes[0].end?.reason === 'max_tokens',
   },
 
   question: {
-    words: 'You lower “Max tokens”. What changes in the tokens that are still written?',
+    words: 'You lower “Most new tokens”. What changes in the tokens that are still written?',
     choices: [
       { words: 'They are chosen to fit the limit.', right: false, why: 'Nothing tells the model about the limit. Generate with the same seed and compare the first tokens.' },
       { words: 'Nothing: the same come, fewer of them.', right: true, why: 'With the same settings and seed, the answer is the same until it is cut.' },
