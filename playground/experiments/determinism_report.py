@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from playground.experiments.answers import SHADE, lane
 from playground.findings.report import Block, Column, Part, Say, Strips, Table, say, strong
-from playground.findings.written import counted, share
+from playground.findings.written import counted, plain, share
 
 if TYPE_CHECKING:
     from playground.experiments.determinism import Closest, Determinism, Trial
 
 _CHANGED = {
-    "again": "run again, other seeds",
+    "again": "alone again",
     "off": "without the cache",
     "batch": "in a batch",
-    "same_seed": "run again, same seeds",
-    "other_seed": "other seeds",
-    "dtype": "in the other dtype",
+    "same_seed": "same seed again",
+    "other_seed": "another seed",
+    "dtype": "against the model's own dtype",
 }
 
 
@@ -33,7 +33,9 @@ def report(found: Determinism) -> tuple[Block, ...]:
         blocks.append(_rounded(by_kind["dtype"]))
     if found.not_available:
         blocks.append(say(found.not_available))
-    blocks += [_table(found), *([_near(found.closest)] if found.closest else [])]
+    closest = {each.dtype: each for each in found.closest}
+    for dtype in dict.fromkeys(trial.dtype for trial in found.trials):
+        blocks.append(_table(dtype, found, closest.get(dtype)))
     blocks += [_strips(trial, found) for trial in found.trials if trial.other is not None]
     return tuple(blocks)
 
@@ -54,12 +56,10 @@ def _greedy(dtype: str, trials: list[Trial]) -> Say:
 
 def _named(trial: Trial) -> str:
     if trial.kind == "again":
-        return f"{counted(trial.runs, 'more run')} with other seeds"
+        return "another run of another seed" if trial.runs == 1 else f"{trial.runs} runs of other seeds"
     if trial.kind == "off":
-        return "reading everything anew at each step"
-    if trial.lanes < trial.runs:
-        return f"{trial.runs} lanes, {trial.lanes} at a time,"
-    return f"a batch of {trial.runs}"
+        return "a run without the cache"
+    return f"a batch of {trial.runs}" + (f" ({trial.lanes} in a pass)" if trial.lanes < trial.runs else "")
 
 
 def _listed(names: list[str]) -> str:
@@ -77,27 +77,29 @@ def _gap(trial: Trial) -> str:
 
 
 def _seeds(same: Trial, other: Trial, temperature: float) -> Say:
-    parts: list[str | Part] = [
-        f"At temperature {temperature:g}, {same.same} of {counted(same.runs, 'seed')} gave ",
-        strong("the same answer again"),
-        "; ",
-    ]
-    others = counted(other.runs, "other seed")
+    seeds = {2: "both seeds"}.get(same.runs, f"all {same.runs} seeds")
+    if same.same < same.runs:
+        seeds = f"{same.same} of {counted(same.runs, 'seed')}"
+    told: list[str | Part] = [
+        f"At temperature {temperature:g}, run twice, {seeds} gave ", strong("their own answer again"),
+    ]  # fmt: skip
+    changed = other.runs - other.same
     if other.parted is None:
-        parts.append(f"{others} gave it too: the dice never fell on another token.")
+        others = "the second seed" if other.runs == 1 else f"the {other.runs} other seeds"
+        return say(*told, f"; {others} gave the first one's too: the dice never fell on another token.")
+    place = other.parted + 1
+    if other.runs == 1:
+        leave = f"the second seed's answer leaves the first's at token {place}"
     else:
-        parts.append(
-            f"of {others}, {other.runs - other.same} gave another answer, the first from token "
-            f"{other.parted + 1} on: there the dice chose."
-        )
-    return say(*parts)
+        leave = f"{changed} of {other.runs} others left the first one's answer, the earliest at token {place}"
+    return say(*told, f"; {leave}, where the dice fell otherwise.")
 
 
 def _rounded(trial: Trial) -> Say:
     if trial.parted is None:
         return say(
             f"Rounding the weights to {trial.dtype} changed no token, ",
-            f"though logprobs moved by up to {trial.drift:.2g} nats.",
+            f"though logprobs moved by up to {plain(trial.drift, 2)} nats.",
         )
     return say(
         f"The answer in {trial.dtype} ",
@@ -106,44 +108,37 @@ def _rounded(trial: Trial) -> Say:
     )
 
 
-def _table(found: Determinism) -> Table:
+def _table(dtype: str, found: Determinism, closest: Closest | None) -> Table:
     columns = (
-        Column("dtype"),
-        Column("temperature", "number"),
-        Column("what is different"),
-        Column("lanes in a pass", "count"),
-        Column("runs", "count"),
-        Column("the same", "count"),
-        Column("parts at token", "count"),
-        Column("gap there", "share"),
-        Column("most a logprob moved", "number"),
-    )
+        Column("run"), Column("same tokens"), Column("parts at token", "count"), Column("gap there", "share"),
+        Column("largest change", "number"),
+    )  # fmt: skip
+    trials = [trial for trial in found.trials if trial.dtype == dtype]
     rows = tuple(
         (
-            trial.dtype,
-            found.temperature if "seed" in trial.kind else 0.0,
-            _CHANGED[trial.kind],
-            trial.lanes,
-            trial.runs,
-            trial.same,
-            None if trial.parted is None else trial.parted + 1,
-            trial.gap,
-            trial.drift,
+            _run(trial, found.temperature), f"{trial.same} of {trial.runs}",
+            None if trial.parted is None else trial.parted + 1, trial.gap, trial.drift,
         )
-        for trial in found.trials
-    )
-    note = (
-        "Logprobs are in nats and of the tokens before the runs part. 0: the same numbers, not only the same "
-        "tokens."
-    )
-    return Table("Compared with the first run", columns, rows, note)
+        for trial in trials
+    )  # fmt: skip
+    note = "Change: of a token's raw logprob, nats, until the runs part; 0 where all numbers are the same."
+    if closest is not None:
+        note += (
+            f" The closest call at temperature 0 was token {closest.index + 1}: its two likeliest are "
+            f"{share(closest.gap)} apart. The smaller that gap, the less rounding it takes to part there."
+        )
+    copy = "" if trials[0].own else ", a copy"
+    return Table(f"In {dtype}{copy}: compared with the first run", columns, rows, note)
 
 
-def _near(closest: tuple[Closest, ...]) -> Table:
-    columns = (Column("dtype"), Column("token", "count"), Column("gap", "share"))
-    rows = tuple((each.dtype, each.index + 1, each.gap) for each in closest)
-    note = "The smaller the gap, the less rounding it takes to change the token, and all that follows it."
-    return Table("The closest call of the answer at temperature 0", columns, rows, note)
+def _run(trial: Trial, temperature: float) -> str:
+    if "seed" in trial.kind:
+        return f"{_CHANGED[trial.kind]}, temperature {temperature:g}"
+    if trial.kind == "batch":
+        return f"{_CHANGED['batch']} of {trial.runs}" + (
+            f", {trial.lanes} in a pass" if trial.lanes < trial.runs else ""
+        )
+    return _CHANGED[trial.kind]
 
 
 def _strips(trial: Trial, found: Determinism) -> Strips:

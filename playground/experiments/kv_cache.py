@@ -11,7 +11,7 @@ from playground.experiments.answers import Answer, answer_of, parted
 from playground.experiments.dtypes import Unavailable, in_dtype, two_dtypes
 from playground.experiments.kv_cache_report import report
 from playground.experiments.lab import Lab, Progress, option
-from playground.experiments.timing import greedy
+from playground.experiments.timing import fitting, greedy
 from playground.params import SamplingParams
 
 if TYPE_CHECKING:
@@ -69,10 +69,8 @@ class KvCache:
 
 
 def measure(bench: Bench, options: Options) -> Iterator[Progress | KvCache]:
-    fits = [length for length in options.lengths if length + STEPS + 1 <= min(bench.room, bench.most_prompt)]
+    fits = fitting(bench, options.lengths, STEPS + 1)
     left_out = tuple(length for length in options.lengths if length not in fits)
-    if not fits:
-        raise ValueError(f"none of the lengths fits: prompt and answer have room for {bench.room} tokens")
     yield from _pace(bench, fits[0], 0, 0)  # a first round warms the machine up
     paces: list[Pace] = []
     for number, length in enumerate(fits):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from playground.experiments.answers import SHADE, lane
+from playground.experiments.timing import left_out
 from playground.findings.report import (
     Axis,
     Block,
@@ -18,7 +19,7 @@ from playground.findings.report import (
     say,
     strong,
 )
-from playground.findings.written import counted, share, times, written
+from playground.findings.written import counted, plain, share, times, written
 
 if TYPE_CHECKING:
     from playground.experiments.kv_cache import KvCache, Match
@@ -55,7 +56,9 @@ def _match_sentence(match: Match) -> Say:
     where = f"In {match.dtype}" + ("" if match.own else ", in a copy made for this")
     differ = "their logits are no longer stored here"
     if match.logit is not None:
-        differ = f"no logit differs by more than {match.logit:.2g}" if match.logit else "no logit differs"
+        differ = (
+            f"no logit differs by more than {plain(match.logit, 2)}" if match.logit else "no logit differs"
+        )
     if match.parted is None:
         return say(f"{where}, both answers are ", strong("the same"), f", and {differ}.")
     return say(
@@ -77,14 +80,8 @@ def _chart(found: KvCache) -> Chart:
             Series("cache on", x, tuple(pace.on_s for pace in found.paces), "choice"),
             Series("cache off", x, tuple(pace.off_s for pace in found.paces), "open", dashed=True),
         ),
-        _left_out(found.left_out),
+        left_out(found.left_out, ()),
     )
-
-
-def _left_out(lengths: tuple[int, ...]) -> str:
-    if not lengths:
-        return ""
-    return f"Left out, since they do not fit here: {', '.join(f'{length:,}' for length in lengths)} tokens."
 
 
 def _table(found: KvCache) -> Table:

@@ -81,13 +81,14 @@ def greedy(tokens: int) -> SamplingParams:
 
 
 def fitting(bench: Bench, lengths: Sequence[int], tokens: int) -> tuple[int, ...]:
-    """The lengths of a prompt that leave room for `tokens` more. Raises ValueError if there is none."""
+    """The lengths of a prompt that leave room for `tokens` more; the longest that does if none of them fits.
+
+    Raises ValueError where not even two tokens fit.
+    """
     most = min(bench.room - tokens, bench.most_prompt)
-    if not (fits := tuple(length for length in lengths if length <= most)):
-        raise ValueError(
-            f"none of the prompt lengths fits: there is room for {max(0, most):,} tokens of prompt here"
-        )
-    return fits
+    if most < 2:
+        raise ValueError(f"there is room for {max(0, most)} tokens of a prompt here, and this needs 2")
+    return tuple(length for length in lengths if length <= most) or (most,)
 
 
 def answers_fitting(bench: Bench, answers: Sequence[int], prompt: int) -> tuple[int, ...]:

@@ -128,7 +128,7 @@ def _from_zero(values: Sequence[float], least: float) -> list[float]:
 
     Left to itself, plotly makes a range of rounding errors where all values are next to nothing.
     """
-    low, high = min(0.0, 0.0, *values), max(0.0, least, *values)
+    low, high = min((0.0, *values)), max((least, *values))
     if low == high:
         return [0.0, 1.0]
     room = 0.06 * (high - low)

@@ -88,8 +88,10 @@ def test_lengths_that_do_not_fit_are_left_out_and_said(engine: LocalEngine) -> N
     assert found.left_out == (200,)
     notes = [getattr(block, "note", "") for block in report(found)]
     assert any("200 tokens" in note for note in notes)
-    with pytest.raises(ValueError, match="none of the lengths fits"):
-        found_by(engine, Options(lengths=(200,)), most_prompt=100)
+    shrunk = found_by(engine, Options(question="abc", tokens=2, lengths=(200,)), most_prompt=50)
+    assert [pace.length for pace in shrunk.paces] == [50]
+    with pytest.raises(ValueError, match="room for 1 tokens of a prompt here, and this needs 2"):
+        found_by(engine, Options(lengths=(8,)), most_prompt=1)
 
 
 def test_a_dtype_that_cannot_be_had_is_said(engine: LocalEngine) -> None:

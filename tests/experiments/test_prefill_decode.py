@@ -11,7 +11,7 @@ from playground.engine.local import LocalEngine
 from playground.engine.models import Loaded
 from playground.experiments.bench import Bench
 from playground.experiments.lab import run_lab
-from playground.experiments.prefill_decode import PREFILL_DECODE, Options, PrefillDecode, report
+from playground.experiments.prefill_decode import PREFILL_DECODE, WRITTEN, Options, PrefillDecode, report
 from playground.experiments.timing import Timing
 from playground.findings.report import Block, LabResult, Say
 from tests.fakes import loaded, tiny_gemma3, tiny_llama
@@ -66,8 +66,19 @@ def test_what_does_not_fit_is_left_out_and_said(engine: LocalEngine) -> None:
     assert (found.prompts_left_out, found.answers_left_out) == ((500,), (90,))
     notes = " ".join(getattr(block, "note", "") for block in report(found))
     assert "prompts of 500 tokens and answers of 90 tokens" in notes
-    with pytest.raises(ValueError, match="none of the prompt lengths fits: there is room for 100 tokens"):
-        found_by(engine, Options(lengths=(500,)), most_prompt=100)
+    with pytest.raises(ValueError, match="room for 1 tokens of a prompt here, and this needs 2"):
+        found_by(engine, Options(lengths=(500,)), most_prompt=1)
+
+
+def test_in_a_context_of_32_the_longest_prompt_that_fits_is_measured() -> None:
+    engine = LocalEngine(loaded(tiny_llama(positions=32)))
+    try:
+        found = found_by(engine, Options())
+        assert [each.prompt for each in found.prompts] == [32 - WRITTEN]
+        assert found.prompts_left_out == (32, 128, 512)
+        assert "prompts of 32, 128, 512 tokens" in " ".join(getattr(b, "note", "") for b in report(found))
+    finally:
+        engine.close()
 
 
 def test_the_sentence_follows_the_numbers() -> None:
