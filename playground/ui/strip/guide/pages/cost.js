@@ -68,9 +68,11 @@ const guideCost = {
     if (!run.steps.length) return [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')];
     const passes = guidePassesOf(run);
     const { reused } = passes.prefill;
+    const spent = spentOf(passes);
     return [
-      el('h3', '', 'What this answer took'), spentTable(spentOf(passes)),
-      el('p', 'caption', 'The answer’s first token comes out of the pass that reads the prompt.' + (reused ? ' Of the prompt, ' + plural(reused, 'token') + ' had been read before and were kept.' : '')),
+      el('h3', '', 'What this answer took'), spentTable(spent),
+      el('p', 'caption', 'The answer’s first token comes out of the pass that reads the prompt.' + (reused ? ' Of the prompt, ' + plural(reused, 'token') + ' had been read before and were kept.' : '')
+        + (spent.written.tokens < run.steps.length - 1 ? ' Tokens that were given had no pass of their own.' : '')),
       el('h3', '', 'Time of each pass'), ...makePassColumns(passes),
       el('h3', '', 'Your own prices, for a million tokens'), ...makeBill(run),
     ];

@@ -20,19 +20,19 @@ const guideLoop = {
     ['A pass gives odds for one place. The sampler picks a token, the program ', el('b', '', 'appends it to the row'), ', and the longer row is the input of the next pass. The model knows nothing else of what it wrote: its own words come back to it as yours do.'],
     ['What was appended ', el('b', '', 'stays'), '. The model cannot take a token back. It can only go on from the row, poor tokens included; if it is to correct itself, then in words that come later.'],
     ['Nor does anything later reach back: a place sees only what stands before it, so its keys and values, and the odds it gave, remain as they were. To try another token, somebody has to cut the row there and have it written anew: a ', el('b', '', 'fork'), '.'],
-    ...(run.steps.length > 1 ? [['In this run ', el('b', '', plural(run.given, 'token')), ' went into the first pass and ', el('b', '', count(run.given + run.steps.length - 1)), ' into the last.']] : []),
+    ...(run.steps.length > 1 ? [['In this run the row had ', el('b', '', plural(run.given, 'token')), ' at the first pass and ', el('b', '', count(run.given + run.steps.length - 1)), ' at the last.']] : []),
   ],
 
   draw(run) {
     if (!run.steps.length) return [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')];
     const left = run.steps.length - LOOPS_SHOWN;
-    const known = run.steps.some((step, place) => place > 0 && !(step.forward > 0));
+    const given = run.steps.some((step, place) => place > 0 && !(step.forward > 0));
     return [
       el('h3', '', 'The row, pass by pass'),
-      scrollTable('guide-loop picks', 'what went into each pass and what was picked', ['pass', 'goes in', 'tokens', 'picked', 'probability'], loopRows(run)),
+      scrollTable('guide-loop picks', 'what went into each pass and what was picked', ['pass', 'the row', 'tokens', 'picked', 'probability'], loopRows(run)),
       el('p', 'caption', guideKey('given', 'the prompt'), guideKey('picked', 'what was picked and appended')),
       el('p', 'caption', 'The probability is the model’s own, before temperature and filters.'
-        + (known ? ' Where no pass is told, the token was given and read along with others.' : '') + (left > 0 ? ' The answer has ' + plural(left, 'token') + ' more.' : '')),
+        + (given ? ' A line without a number had no pass of its own: tokens that are given are read together.' : '') + (left > 0 ? ' The answer has ' + plural(left, 'token') + ' more.' : '')),
     ];
   },
 
