@@ -70,8 +70,8 @@ def filled(
         needed = (context - 1) / pace
         if needed > seconds:
             why = (
-                f"at the pace of its first {PACED} tokens it takes {needed:,.0f} s, and more since later ones "
-                f"look back further; {seconds:g} s are allowed"
+                f"at the pace of its first {PACED} tokens it takes {needed:,.0f} s, and more as later "
+                f"ones look back further; {seconds:g} s are allowed"
             )
             return replace(limit, not_filled=f"The context was not filled: {why}.")
         for length in range(STEP, context - 1, STEP):
