@@ -10,10 +10,22 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from playground.experiments import Lab
-from playground.findings.report import Cell, Chart, LabResult, Quote, Say, Strips, Table, Unit, table_of
+from playground.findings.report import (
+    Cell,
+    Chart,
+    Column,
+    LabResult,
+    Quote,
+    Say,
+    Strips,
+    Table,
+    Unit,
+    table_of,
+)
 from playground.findings.written import written
 from playground.terminal import safe_text
 
+_LONGEST_WORD = 12  # characters; longer ones may be broken
 _MARKS = {"forced": "«{}»", "parted": "≠{}", "end": "{}", "cut": "({})", "": "{}"}
 
 
@@ -41,11 +53,12 @@ def _say(console: Console, block: Say) -> None:
 
 def _table(console: Console, block: Table) -> None:
     grid = _grid(block.title)
-    for column in block.columns:
+    for place, column in enumerate(block.columns):
         grid.add_column(
             column.name,
-            justify="left" if column.unit in ("text", "token", "yes") else "right",
+            justify="left" if column.unit in ("text", "token", "yes") or not place else "right",
             overflow="fold",
+            min_width=_widest_word(column, [row[place] for row in block.rows]),
         )
     for row in block.rows:
         grid.add_row(
@@ -53,6 +66,12 @@ def _table(console: Console, block: Table) -> None:
         )
     console.print(grid)
     _note(console, block.note)
+
+
+def _widest_word(column: Column, cells: list[Cell]) -> int:
+    """What a column needs so that no usual word of it is broken."""
+    texts = [column.name, *(_shown(cell, column.unit) for cell in cells)]
+    return min(_LONGEST_WORD, max(len(word) for text in texts for word in text.split() or [""]))
 
 
 def _chart(console: Console, block: Chart) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from playground.experiments.bench import Bench
     from playground.trace import Trace
 
+PER = "your own number, per million tokens"
 KEPT, ANEW = "agent, prefix kept", "agent, read anew"
 
 
@@ -27,11 +28,9 @@ class Options:
     instructions: int = option(200, "tokens of its instructions", low=1, high=4096)
     result: int = option(40, "tokens that a tool returns", low=1, high=500)
     reply: int = option(8, "tokens that the agent writes per call", low=1, high=100)
-    input: float = option(1.0, "price of input", low=0, high=1000, hint="your own, per million tokens")
-    cached: float = option(
-        0.1, "price of cached input", low=0, high=1000, hint="your own, per million tokens"
-    )
-    output: float = option(4.0, "price of output", low=0, high=1000, hint="your own, per million tokens")
+    input: float = option(1.0, "your price of input", low=0, high=1000, hint=PER)
+    cached: float = option(0.1, "your price of cached input", low=0, high=1000, hint=PER)
+    output: float = option(4.0, "your price of output", low=0, high=1000, hint=PER)
 
 
 @dataclass(frozen=True)
@@ -105,8 +104,8 @@ def report(found: Cost) -> tuple[Block, ...]:
             say(
                 f"{counted(kept.calls, 'call')} of an agent read ",
                 strong(f"{counted(kept.read, 'token')} with the prefix kept and {anew.read:,} without"),
-                f", in {written(kept.seconds, 'seconds')} and {written(anew.seconds, 'seconds')}, at prices "
-                f"of {kept.price:.3g} and {anew.price:.3g}.",
+                f", in {written(kept.seconds, 'seconds')} and {written(anew.seconds, 'seconds')}. "
+                f"At your prices that is {written(kept.price, 'price')} and {written(anew.price, 'price')}.",
             )
         )
     first = found.bills[0]
@@ -117,17 +116,20 @@ def report(found: Cost) -> tuple[Block, ...]:
         blocks.append(say(f"The long answer to it took {long.passes:,} passes, ", strong(ratio), " as many."))
     names = tuple(bill.name for bill in found.bills)
     bars = (Series("price", names, tuple(bill.price for bill in found.bills), "choice"),)
-    blocks.append(Chart("Price", "bars", Axis("what was asked", "text"), Axis("price", "price"), bars))
+    blocks.append(Chart("At your prices", "bars", Axis("what was asked"), Axis("price", "price"), bars))
     columns = (
         Column("what"), Column("calls", "count"), Column("passes", "count"), Column("read", "count"),
         Column("reused", "count"), Column("written", "count"), Column("time", "seconds"),
-        Column("price", "price"),
+        Column("your price", "price"),
     )  # fmt: skip
     rows = tuple(
         (each.name, each.calls, each.passes, each.read, each.reused, each.written, each.seconds, each.price)
         for each in found.bills
     )
-    note = "Prices come from the numbers you gave per million tokens; they are nobody's tariff."
+    note = (
+        "Read: tokens of prompts that went through the model. Reused: their keys and values were kept. Your "
+        "price: these, by the numbers you gave per million tokens; it is nobody's tariff."
+    )
     if found.shortened is not None:
         note += (
             f" The agent's instructions were shortened to {counted(found.shortened, 'token')} to fit here."

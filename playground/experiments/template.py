@@ -55,7 +55,7 @@ class Case:
 @dataclass(frozen=True)
 class Template:
     cases: tuple[Case, ...]
-    right: bool  # the first case is the model's own template; otherwise it is the raw text
+    right: bool  # the first case is the model's own template; otherwise that is none or has no room here
     left_out: tuple[str, ...]  # sentences: what could not be tried, and why
 
 
@@ -116,7 +116,7 @@ def _prompts(bench: Bench, question: str) -> tuple[list[tuple[str, Prompt]], lis
     if engine.tokenizer.chat_template:
         made.append(("own template", engine.chat(messages)))
     else:
-        left_out.append("This model has no chat template: distances are from the raw text.")
+        left_out.append("This model has no chat template.")
         made.append(("no template", raw))
     for name in KNOWN:
         try:
