@@ -30,7 +30,7 @@ def resized(engine: LocalEngine, layers: int, *, max_lanes: int = 8, kv_mb: int 
     check_second(model, size * max(layers, own) // own, name)
     try:
         made = _built(model, _with_layers(model.config, layers))
-    except (TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+    except (TypeError, ValueError, AttributeError, LookupError, RuntimeError) as error:
         detail = " ".join(str(error).split())[:200]
         raise ValueError(f"{name} of this kind cannot be built ({type(error).__name__}: {detail})") from None
     told = replace(info, name=f"{info.name}, {layers} layers, random weights", sha256="")

@@ -27,7 +27,7 @@ class Options:
     lengths: tuple[int, ...] = option(
         (16, 128, 512), "prompt lengths", low=2, high=8192, most=6, hint="in tokens"
     )
-    answer: int = option(48, "tokens of the long answer", low=5, high=500)
+    answer: int = option(32, "tokens of the long answer", low=5, high=500)
     lanes: tuple[int, ...] = option((1, 2, 4, 8), "answers at once", low=1, high=8, most=8)
     sizes: tuple[int, ...] = option(
         (50,),

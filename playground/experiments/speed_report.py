@@ -23,6 +23,8 @@ def report(found: Speed) -> tuple[Block, ...]:
     blocks += [_size_sentence(found.sizes[0], size) for size in found.sizes[1:]]
     if len(found.answer) > 1:
         blocks.append(_answer_sentence(found.answer[0], found.answer[-1]))
+    if found.lanes_left_out and not found.busy:
+        blocks.append(say(_lanes_left_out(found)))
     if found.not_available:
         blocks.append(say(found.not_available))
     blocks.append(_prompt_chart(found))
@@ -135,10 +137,6 @@ def _answer_chart(found: Speed) -> Chart:
 
 def _busy_chart(found: Speed) -> Chart:
     x = tuple(float(each.lanes) for each in found.busy)
-    note = ""
-    if found.lanes_left_out:
-        lanes = ", ".join(str(lanes) for lanes in found.lanes_left_out)
-        note = f"Left out, since the engine has fewer lanes free: {lanes} at once."
     return Chart(
         "Answers at once",
         "lines",
@@ -148,8 +146,13 @@ def _busy_chart(found: Speed) -> Chart:
             Series("all together", x, tuple(each.total for each in found.busy)),
             Series("each", x, tuple(each.pace.rate for each in found.busy), "choice"),
         ),
-        note,
+        _lanes_left_out(found),
     )
+
+
+def _lanes_left_out(found: Speed) -> str:
+    lanes = ", ".join(str(lanes) for lanes in found.lanes_left_out)
+    return f"Left out, since the engine has fewer lanes free: {lanes} at once." if lanes else ""
 
 
 def _busy_table(busy: tuple[Busy, ...]) -> Table:
