@@ -125,6 +125,21 @@ def test_attention_is_that_of_the_plain_form(case: tuple[LocalEngine, Any]) -> N
     assert ("windows of 4 of 6 layers" in told(report(found))) == slides
 
 
+@pytest.mark.parametrize(("more", "blind"), [(0, 4), (1, 0)])
+def test_a_window_that_just_reaches_the_instruction(more: int, blind: int) -> None:
+    """One that sees the position after the instruction's last token, and one that sees that as well."""
+    ids = chatml(0, system=True)
+    after = len(ids) - (1 + len(b"system\n") + len(INSTRUCTION))  # positions from there to the end
+    engine = LocalEngine(loaded(tiny_gemma3(positions=1024, window=after + more)))
+    try:
+        look = results(engine, replace(ASKED, turns=(0,), seconds=0))[-1].cases[0].look
+        assert look is not None
+        assert look.blind == blind
+        assert sum(mass == 0 for mass in look.instruction) == blind
+    finally:
+        engine.close()
+
+
 def test_the_likeliest_answer_and_whether_it_obeys(case: tuple[LocalEngine, Any]) -> None:
     engine, plain = case
     ids = chatml(0, system=True)
