@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playground.experiments.bench import Bench
     from playground.trace import Trace
 
-PER = "your own number, per million tokens"
+PER = "per million tokens"
 KEPT, ANEW = "agent, prefix kept", "agent, read anew"
 
 

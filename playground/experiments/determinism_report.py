@@ -56,7 +56,7 @@ def _greedy(dtype: str, trials: list[Trial]) -> Say:
 
 def _named(trial: Trial) -> str:
     if trial.kind == "again":
-        return "another run of another seed" if trial.runs == 1 else f"{trial.runs} runs of other seeds"
+        return "a run of another seed" if trial.runs == 1 else f"{trial.runs} runs of other seeds"
     if trial.kind == "off":
         return "a run without the cache"
     return f"a batch of {trial.runs}" + (f" ({trial.lanes} in a pass)" if trial.lanes < trial.runs else "")
@@ -121,11 +121,16 @@ def _table(dtype: str, found: Determinism, closest: Closest | None) -> Table:
         )
         for trial in trials
     )  # fmt: skip
-    note = "Change: of a token's raw logprob, nats, until the runs part; 0 where all numbers are the same."
+    note = ""
     if closest is not None:
+        note = (
+            f"The closest call at temperature 0 is token {closest.index + 1}: its two likeliest are "
+            f"{share(closest.gap)} apart."
+        )
+    if trials[0].own:
         note += (
-            f" The closest call at temperature 0 was token {closest.index + 1}: its two likeliest are "
-            f"{share(closest.gap)} apart. The smaller that gap, the less rounding it takes to part there."
+            " The smaller such a gap, the less rounding it takes to part there. Change: of a token's raw "
+            "logprob, in nats, until the runs part; 0 where all numbers are the same."
         )
     copy = "" if trials[0].own else ", a copy"
     return Table(f"In {dtype}{copy}: compared with the first run", columns, rows, note)

@@ -104,7 +104,7 @@ def _listed(names: list[str]) -> str:
 
 def _moved(cases: tuple[Case, ...]) -> Chart:
     first, others = cases[0], cases[1:]
-    bars = Series("moved", tuple(c.name for c in others), tuple(c.variation for c in others), "choice")
+    bars = Series("moved", tuple(c.name for c in others), tuple(c.variation for c in others))
     note = f"Total variation, raw, from {_called(first)}: the probability that moved to other tokens."
     x, y = Axis("prompt", "text"), Axis("probability moved", "share")
     return Chart("How far the first token's distribution moves", "bars", x, y, (bars,), note)

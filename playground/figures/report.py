@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from playground.findings.written import written
 _MOST_TICKS = 10  # places named one by one
 _LEAST_SHARE = 0.01  # an axis of shares goes up to this at least: below it, all is flat
 _NEAR = 0.07  # of an axis: a tick closer than this to its neighbour has no room for its number
-_LONGEST = 14  # characters of a name below a bar; the label has all of them
+_LONGEST = 14  # characters of a line of a name below a bar; the label has all of it
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
 
@@ -44,9 +45,9 @@ def chart(found: Chart, *, dark: bool = False) -> go.Figure:
         layout=layout(
             colours,
             height=280,
-            margin={"l": 52, "r": 16, "t": 44 if len(found.series) > 1 else 26, "b": 44},
+            margin={"l": 52, "r": 16, "t": 44 if len(found.series) > 1 else 26, "b": 58 if named else 44},
             barmode="group",
-            bargap=0.3,
+            bargap=0.45,
             hovermode="closest",
             showlegend=len(found.series) > 1,
             legend=legend(y=1.1),
@@ -86,7 +87,7 @@ def _trace(
 def _places(x: Axis, places: Sequence[Any], named: bool, colours: Palette) -> dict[str, Any]:
     told: dict[str, Any] = {"title": {"text": literal(x.name), "font": {"size": 11}, "standoff": 6}}
     if named:
-        texts = [literal(_short(written(place, x.unit))) for place in places]
+        texts = [_short(written(place, x.unit)) for place in places]
         step = -(-len(places) // 24)
         told |= {"tickvals": list(range(0, len(places), step)), "ticktext": texts[::step],
                  "range": [-0.5, len(places) - 0.5]}  # fmt: skip
@@ -96,7 +97,10 @@ def _places(x: Axis, places: Sequence[Any], named: bool, colours: Palette) -> di
             told |= {"tickvals": named_ones,
                      "ticktext": [literal(written(place, x.unit)) for place in named_ones]}  # fmt: skip
         else:
+            room = 0.02 * (max(places) - min(places))
             told["nticks"] = 8
+            if not x.log:
+                told["range"] = [min(places) - room, max(places) + room]  # no number before the first place
         told["type"] = "log" if x.log else "linear"
     return axis(colours, showgrid=False, **told)
 
@@ -157,4 +161,6 @@ def _titled(name: str, size: str) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    """A name in two lines at most."""
+    lines = textwrap.wrap(text, _LONGEST, max_lines=2, placeholder="…")
+    return "<br>".join(literal(line) for line in lines)

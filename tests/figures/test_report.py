@@ -63,7 +63,7 @@ def test_units(unit: str, values: tuple[float, ...], drawn: list[float], title: 
 def test_named_places_stand_in_their_order_and_text_is_literal() -> None:
     figure = chart(BARS)
     assert list(figure.data[0].x) == [0, 1]
-    assert "<" not in figure.layout.xaxis.ticktext[1]
+    assert figure.layout.xaxis.ticktext[1] == "&lt;img src=x one<br>…"
     assert "<img" not in figure.data[0].customdata[1][0]
     assert figure.data[0].customdata[1][1] == "&lt;0.01&#37;"
 
