@@ -31,7 +31,7 @@ class Options:
     )
     word: str = option("Certainly", "word", high=40, hint="what an answer that obeys begins with")
     question: str = option("What is the capital of France?", "question", high=400)
-    turns: tuple[int, ...] = option((0, 1, 2, 4, 8), "turns between them", low=0, high=500, most=8)
+    turns: tuple[int, ...] = option((0, 1, 2, 4, 8), "turns of history", low=0, high=500, most=8)
     obeyed: bool = option(False, "answers of the turns begin with the word too")
     tokens: int = option(8, "tokens of each answer", low=1, high=100)
     seconds: float = option(5.0, "most seconds to fill the context", low=0, high=3600)
@@ -81,6 +81,7 @@ class Context:
     token: str = ""  # visible form of the word's first token
     first: str = ""  # and of the prompt's
     obeyed: bool = False  # the answers of the turns begin with the word
+    own: bool = False  # the template puts a system message of its own where ours is left out
     cases: tuple[Case, ...] = ()
     notes: tuple[str, ...] = ()  # sentences: what could not be had, and what to know
 
@@ -95,7 +96,9 @@ def measure(bench: Bench, options: Options) -> Iterator[Progress | Context]:
     yield found
     pairs, left_out = _prompts(bench, found, options)
     if pairs:
-        found = replace(found, first=bench.visible(pairs[0][1].ids[0]), notes=_notes(found, pairs[0][2]))
+        _, told, untold = pairs[0]
+        own = any(each.kind == "system" and each.added_by_template for each in untold.segments)
+        found = replace(found, first=bench.visible(told.ids[0]), own=own, notes=_notes(found))
     if left_out:
         found = replace(found, notes=(*found.notes, left_out))
     done, whole = 0, sum(len(told.ids) for _, told, _ in pairs)
@@ -130,7 +133,7 @@ def _prompts(bench: Bench, found: Context, options: Options) -> tuple[list[tuple
     return pairs, f"Left out, since there is no room for them here: histories of {', '.join(left_out)} turns."
 
 
-def _notes(found: Context, untold: Prompt) -> tuple[str, ...]:
+def _notes(found: Context) -> tuple[str, ...]:
     notes = []
     if found.way == "start of the text":
         notes.append(
@@ -141,11 +144,6 @@ def _notes(found: Context, untold: Prompt) -> tuple[str, ...]:
         notes.append(
             "Not available here: a system message. This model's template has none, so the instruction opens "
             "the first user message."
-        )
-    elif any(each.kind == "system" and each.added_by_template for each in untold.segments):
-        notes.append(
-            "Without ours, this model's template writes a system message of its own: it is in the prompts "
-            "without the instruction."
         )
     return tuple(notes)
 

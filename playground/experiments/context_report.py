@@ -20,7 +20,7 @@ from playground.findings.report import (
     strong,
     token,
 )
-from playground.findings.written import counted, share, written
+from playground.findings.written import counted, plain, share
 
 SINK = 4  # times an even spread's part
 
@@ -36,7 +36,7 @@ def report(found: Context) -> tuple[Block, ...]:
         blocks += [_attention_sentence(seen), _first_sentence(found, seen)]
     if found.cases:
         blocks.append(_obeyed_sentence(found))
-    blocks += [say(note) for note in (found.limit.not_filled, *found.notes) if note]
+    blocks += [say(note) for note in found.notes]
     if found.cases:
         blocks += [_chances_chart(found), _chances(found)]
     if seen:
@@ -84,7 +84,7 @@ def _tries(limit: Limit) -> Table:
         Column("asked for", "count"),
         Column("answer", "count"),
         Column("ended by"),
-        Column("in its words"),
+        Column("message"),
     )
     rows = tuple((each.prompt, each.asked, each.answer, each.reason, each.told) for each in limit.tries)
     bounds = [
@@ -93,7 +93,7 @@ def _tries(limit: Limit) -> Table:
         if bound is not None
     ]
     note = f"This server takes {' and '.join(bounds)}." if bounds else "No limit but the model's holds here."
-    return Table("At the end of the context, in tokens", columns, rows, note)
+    return Table("At the end of the context, in tokens", columns, rows, f"{limit.not_filled} {note}".strip())
 
 
 # -- attention ----------------------------------------------------------------------------------------------
@@ -231,17 +231,22 @@ def _obeyed_sentence(found: Context) -> Say:
         f"{_after(first).capitalize()} the instruction multiplies the odds of an answer that begins with ",
         token(found.token), " by ", _odds(first), f", to a chance of {share(chance(first.told))}",
     ]  # fmt: skip
-    if count == 1:
-        return say(*parts, f". The likeliest answer {'obeys' if obeyed else 'does not obey'} it.")
-    return say(
-        *parts, f"; {_after(last)} by ", _odds(last), f", to {share(chance(last.told))}. It raises them in "
-        f"{raised} of {count} histories, and the likeliest answer obeys in {obeyed}.",
-    )  # fmt: skip
+    if count > 1:
+        parts += [f"; {_after(last)} by ", _odds(last), f", to {share(chance(last.told))}. "]
+        parts.append(f"It raises them in {raised} of {count} histories, and the likeliest answer obeys in ")
+        parts.append(f"{obeyed or 'none'}.")
+    else:
+        parts.append(f". The likeliest answer {'obeys' if obeyed else 'does not obey'} it.")
+    if last.turns:
+        parts.append(f" {'All' if found.obeyed else 'None'} of the answers in the history obey it.")
+    return say(*parts)
 
 
 def _odds(case: Case) -> Part:
     found = times_odds(case)
-    return strong("what cannot be told" if found is None else written(found, "number"))
+    if found is None:
+        return strong("what cannot be told")
+    return strong(f"{found:,.0f}" if found >= 100 else plain(found, 3))
 
 
 def _chances_chart(found: Context) -> Chart:
@@ -280,6 +285,9 @@ def _chances(found: Context) -> Table:
         )
         for case in found.cases
     )  # fmt: skip
-    turns = "begin with the word too" if found.obeyed else "do not begin with the word"
-    note = f"The answers of the turns {turns}. Odds are p / (1 − p)."
-    return Table("The word, with the instruction and without it", columns, rows, note)
+    note = f"The answers of the turns {'' if found.obeyed else 'do not '}begin with the word."
+    if found.own:
+        note += " Without the instruction, the template writes a system message of its own."
+    return Table(
+        "The word, with the instruction and without it", columns, rows, f"{note} Odds are p / (1 − p)."
+    )

@@ -311,7 +311,8 @@ def test_sentences_follow_the_numbers_whichever_way_they_come_out(case: tuple[Lo
     none = replace(one, turns=1, told=half, untold=sure, obeyed=False)
     text = told(report(replace(found, cases=(one, none))))
     assert "after 1 turn by 0.25, to 20.0%. It raises them in 1 of 2 histories" in text
-    assert "obeys in 1." in text
+    assert "obeys in 1. None of the answers in the history obey it." in text
+    assert "All of the answers in the history" in told(report(replace(found, cases=(none,), obeyed=True)))
     lost = replace(one, told=never)
     assert "cannot be told" in told(report(replace(found, cases=(lost,))))
 
@@ -351,6 +352,6 @@ def test_the_bundled_model(bundled: Loaded) -> None:
         assert first.untold.logprob is not None
         assert first.told.logprob > first.untold.logprob + 1  # it has some pull
         assert all(each.look is not None for each in found.cases)
-        assert any("a system message of its own" in note for note in found.notes)
+        assert found.own
     finally:
         engine.close()
