@@ -1,4 +1,4 @@
-"""The command line that the Labs tab tells: a shell and the program's own parser read the form back from it."""
+"""The command line that the Labs tab tells: a shell and the parser of `lab` read the form back from it."""
 
 from __future__ import annotations
 
