@@ -111,7 +111,7 @@ def _whole(answers: tuple[Timing, ...]) -> Say:
     return say(
         f"An answer of {counted(long.answer, 'token')} took ",
         strong(written(long.whole_s, "seconds")),
-        f", one of {short.answer:,} {written(short.whole_s, 'seconds')}: each further token added "
+        f" and one of {short.answer:,} took {written(short.whole_s, 'seconds')}: each further token added "
         f"{written((long.whole_s - short.whole_s) / (long.answer - short.answer), 'seconds')}.",
     )
 

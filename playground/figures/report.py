@@ -17,6 +17,7 @@ from playground.findings.written import written
 _MOST_TICKS = 10  # places named one by one
 _LEAST_SHARE = 0.01  # an axis of shares goes up to this at least: below it, all is flat
 _NEAR = 0.07  # of an axis: a tick closer than this to its neighbour has no room for its number
+_PER_SECOND = "per second"
 _LONGEST = 14  # characters of a line of a name below a bar; the label has all of it
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
@@ -152,12 +153,13 @@ def _scale(y: Axis, values: Sequence[float]) -> tuple[str, float]:
         return sizes[power], 1 / 1024**power
     if y.unit == "share":
         return ("%" if largest >= 0.05 else "fine %"), 1.0
-    return {"nats": "nats", "per_s": "per second"}.get(y.unit, ""), 1.0
+    return {"nats": "nats", "per_s": _PER_SECOND}.get(y.unit, ""), 1.0
 
 
 def _titled(name: str, size: str) -> str:
     wanted = size.removeprefix("fine ")
-    return literal(name if not wanted or wanted == "%" or wanted in name else f"{name}, {wanted}")
+    told = not wanted or wanted == "%" or wanted in name.split() or (size == _PER_SECOND and "/s" in name)
+    return literal(name if told else f"{name}, {wanted}")
 
 
 def _short(text: str) -> str:

@@ -60,6 +60,20 @@ def test_units(unit: str, values: tuple[float, ...], drawn: list[float], title: 
     assert figure.layout.annotations[0].text == title
 
 
+@pytest.mark.parametrize(
+    ("name", "unit", "title"),
+    [
+        ("time of a step", "seconds", "time of a step, ms"),
+        ("tokens/s", "per_s", "tokens/s"),
+        ("passes", "per_s", "passes, per second"),
+        ("nats of surprise", "nats", "nats of surprise"),
+    ],
+)
+def test_a_unit_is_named_once(name: str, unit: str, title: str) -> None:
+    found = Chart("t", "lines", Axis("x"), Axis(name, unit), (Series("s", (0.0,), (0.1,)),))  # type: ignore[arg-type]
+    assert chart(found).layout.annotations[0].text == title
+
+
 def test_named_places_stand_in_their_order_and_text_is_literal() -> None:
     figure = chart(BARS)
     assert list(figure.data[0].x) == [0, 1]
