@@ -52,8 +52,9 @@ def parted(first: Sequence[int], second: Sequence[int]) -> int | None:
 
 
 def lane(name: str, answer: Answer, marks: Mapping[int, Mark] | None = None, note: str = "") -> Lane:
-    """An answer as a strip: shaded by surprise, 1 − the raw probability of each token."""
-    marks = marks or {}
+    """An answer as a strip: shaded by surprise, 1 − the raw probability of each token; its end is marked."""
+    ended: dict[int, Mark] = {len(answer.ids) - 1: "end"} if answer.reason == "end_token" else {}
+    marks = {**ended, **(marks or {})}
     chips = tuple(
         Chip(token_id, text, surprise(logprob), marks.get(index, ""), told(index, logprob))
         for index, (token_id, text, logprob) in enumerate(

@@ -70,21 +70,28 @@ def _compared(found: OneBadToken) -> Say:
 
 
 def _surprise_sentence(found: OneBadToken) -> Say:
-    original = [_nats(case.original, case.step + 1) for case in found.cases]
+    first, usual = _surprises(found, 1)
+    if first is None or usual is None:
+        return say("No answer goes on after the forced place, so there is no surprise to compare.")
+    text = (
+        f"The token right after a bad one surprises the model by {first:.2f} nats on average, that of the "
+        f"originals by {usual:.2f}"
+    )
+    later, usual = _surprises(found, 5)
+    if later is None or usual is None:
+        return say(f"{text}.")
+    return say(f"{text}; four tokens on it is {later:.2f} and {usual:.2f}.")
+
+
+def _surprises(found: OneBadToken, after: int) -> tuple[float | None, float | None]:
+    """Mean surprise so many tokens after the forced one, and of the originals there."""
     going = [
-        _nats(going.answer, case.step + 1)
+        _nats(going.answer, case.step + after)
         for case in found.cases
         for going in case.going
         if going.kind != "no bad token"
     ]
-    first, usual = (_mean(each) for each in (going, original))
-    later = _mean(
-        [_nats(g.answer, c.step + 5) for c in found.cases for g in c.going if g.kind != "no bad token"]
-    )
-    if first is None or usual is None:
-        return say("No answer goes on after the forced place, so there is no surprise to compare.")
-    text = f"After it the tokens surprise the model by {first:.2f} nats, in the originals by {usual:.2f}"
-    return say(text, "." if later is None else f"; four tokens later by {later:.2f}.")
+    return _mean(going), _mean([_nats(case.original, case.step + after) for case in found.cases])
 
 
 def _nats(answer: Answer, index: int) -> float | None:

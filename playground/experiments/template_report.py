@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from playground.experiments.answers import SHADE, Mark, lane
+from playground.experiments.answers import SHADE, lane
 from playground.findings.report import (
     Axis,
     Block,
     Cell,
     Chart,
     Column,
-    Lane,
     Part,
     Quote,
     Say,
@@ -39,7 +38,7 @@ def report(found: Template) -> tuple[Block, ...]:
         _ends(cases),
         _starts(cases),
         _answers(cases),
-        Strips("The answers, token by token", tuple(_lane(case) for case in cases), SHADE),
+        Strips("The answers, token by token", tuple(lane(case.name, case.answer) for case in cases), SHADE),
         Quote("Prompts, word for word", tuple((_noted(case), case.text) for case in cases)),
         Quote("Answers, word for word", tuple((case.name, case.answer.text) for case in cases)),
     )
@@ -147,11 +146,6 @@ def _answers(cases: tuple[Case, ...]) -> Table:
         for case in cases
     )
     return Table("Prompts and answers", columns, rows)
-
-
-def _lane(case: Case) -> Lane:
-    last: dict[int, Mark] = {len(case.answer.ids) - 1: "end"} if _by_itself(case) else {}
-    return lane(case.name, case.answer, last)
 
 
 def _noted(case: Case) -> str:
