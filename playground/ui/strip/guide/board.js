@@ -12,6 +12,7 @@ async function startGuideBoard(element, props, watch, trigger, server) {
   let run = null; // as the pages get it
   let visible = false;
   let drawn = null; // the page on the screen
+  let returning = false; // from a task: its button gets the focus once the guide is in front
 
   const header = () => {
     const chip = document.querySelector('#model');
@@ -46,7 +47,7 @@ async function startGuideBoard(element, props, watch, trigger, server) {
       showPages();
       if (visible && drawn === page.name) showTried(page);
     },
-    returned: () => holder.querySelector('.guide-try')?.focus(),
+    returned: () => { returning = true; },
   });
 
   // Pages
@@ -165,6 +166,9 @@ async function startGuideBoard(element, props, watch, trigger, server) {
     visible = entry.isIntersecting;
     if (visible && tabInFront() === 'guide') tasks.rest();
     show();
+    if (!visible || !returning) return;
+    returning = false;
+    holder.querySelector('.guide-try')?.focus();
   }).observe(element);
   new MutationObserver(() => show()).observe(document.documentElement, { attributes: true, attributeFilter: ['data-run'] });
   const chip = document.querySelector('#model');

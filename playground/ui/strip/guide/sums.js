@@ -1,8 +1,9 @@
 // What the passes of a run, and the calls of an agent, come to in tokens, time and price. Pure.
 
-// The passes of a run as the pages of the guide get it.
+// The passes of a run as the pages of the guide get it: times of the model alone, without picking.
 function guidePassesOf(run) {
-  return passesOf(run.given, run.steps, run.end, run.run.lanes[0].reader);
+  const passes = passesOf(run.given, run.steps, run.end, run.run.lanes[0].reader);
+  return { ...passes, ticks: passes.ticks.map((tick, place) => ({ ...tick, time: run.steps[place + 1].forward })) };
 }
 
 // Tokens, passes and milliseconds of reading the prompt and of writing after it. The first token of an answer comes

@@ -32,7 +32,7 @@ const guideAgents = {
 
   words: () => [
     ['A model can only write tokens. An ', el('b', '', 'agent'), ' is a program that reads them. Its prompt says which tools there are and how to ask for one; the model then writes such a ', el('b', '', 'call'), ', which is text like any other. There its turn ends. The program runs the tool, appends the result to the row, and starts the loop again.'],
-    ['So each call of the model has all that came before as its prompt. Read anew every time, the tokens of many calls come to grow with the ', el('b', '', 'square'), ' of their number.'],
+    ['So each call of the model has all that came before as its prompt. If all of it is read anew every time, the tokens to read grow with the ', el('b', '', 'square'), ' of the number of calls.'],
     ['A server that keeps the keys and values reads only what is new, and many services ask less for tokens that were kept. It works as long as the ', el('b', '', 'beginning stays the same'), ', token for token.'],
   ],
 

@@ -14,7 +14,7 @@ const guideAttention = {
 
   words: () => [
     ['An embedding knows nothing of its neighbours. In ', el('b', '', 'attention'), ' each place makes a query from its state, and every place up to it offers a key. How well the two fit is a score; softmax turns the scores into weights that sum to one.'],
-    ['By these weights the places’ values are mixed into the state that goes on. A layer does this in several ', el('b', '', 'heads'), ' side by side, each with queries, keys and values of its own, and a model has many layers.'],
+    ['By these weights the places’ values are mixed into the state that goes on. A layer does this in several ', el('b', '', 'heads'), ' side by side, each with queries of its own; keys and values may be shared by several heads. A model has many layers.'],
     ['A place never sees what comes after it: those scores are masked. So reading on changes nothing of what was read, and that is why it can be kept.'],
   ],
 

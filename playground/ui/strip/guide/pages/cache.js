@@ -13,7 +13,7 @@ const guideCache = {
   words: () => [
     ['A place looks back at the keys and values of those before it. Since these never change when more is written, they are computed once and kept: the ', el('b', '', 'KV cache'), '.'],
     ['So a decode pass reads ', el('b', '', 'one new token'), ', whatever stands before it. Without the cache it would have to read everything again for each token, and get the same numbers, up to rounding.'],
-    'The price is memory. Every token adds its keys and values in every layer, and they stay until the answer ends. In a long talk with a large model they can take more room than anything but the weights.',
+    'The price is memory. Every token adds its keys and values in every layer, and they stay at least until the answer ends. In a long talk, or with many people at once, they can take as much room as the weights, or more.',
   ],
 
   draw(run) {

@@ -70,7 +70,7 @@ const guideCost = {
     const { reused } = passes.prefill;
     const spent = spentOf(passes);
     return [
-      el('h3', '', 'What this answer took'), spentTable(spent),
+      el('h3', '', 'What the passes of this answer took'), spentTable(spent),
       el('p', 'caption', 'The answer’s first token comes out of the pass that reads the prompt.' + (reused ? ' Of the prompt, ' + plural(reused, 'token') + ' had been read before and were kept.' : '')
         + (spent.written.tokens < run.steps.length - 1 ? ' Tokens that were given had no pass of their own.' : '')),
       el('h3', '', 'Time of each pass'), ...makePassColumns(passes),

@@ -45,8 +45,8 @@ const guideEmbeddings = {
 
   words: () => [
     ['An id says nothing by itself. The first thing the model does is to look it up in a table that it learned. Each token has a row there, a list of numbers: its ', el('b', '', 'embedding'), '.'],
-    ['Read as a direction in space, tokens that are used alike point alike. Nobody wrote the meanings down: they came from predicting text. The ', el('b', '', 'cosine'), ' says how alike two directions are, 1 for the same.'],
-    ['A row is the same wherever its token stands, so order has to come in another way. Models with ', el('b', '', 'rotary positions'), ' turn pairs of numbers inside attention: further along the row, turned further. Fast pairs tell neighbours apart, slow ones far places.'],
+    ['Taken as directions in space, the rows of tokens that are used alike point much the same way. Nobody wrote the meanings down: they came from predicting text. The ', el('b', '', 'cosine'), ' says how alike two directions are, 1 for the same.'],
+    ['A row is the same wherever its token stands, so order has to come in another way. Models with ', el('b', '', 'rotary positions'), ' turn pairs of numbers in the queries and keys of attention, the next page: the further along, the further turned. Fast pairs tell neighbours apart, slow ones far places.'],
   ],
 
   draw(run, guide) {
@@ -71,7 +71,7 @@ const guideEmbeddings = {
     const turns = guide.slot({
       waits: () => 'Reading positions …',
       draw: ({ look }) => (look.kind === 'rotary' && look.pairs.length
-        ? [el('p', 'caption', 'The last token of this run, ', tokenName(look.text), ': how far its pairs are turned at position ' + count(look.positions[1]) + ', and where it stands, at ' + count(look.positions[0]) + '.'), turnTable(look)]
+        ? [el('p', 'caption', 'The last token of this run, ', tokenName(look.text), ': how far pairs of its queries and keys are turned at position ' + count(look.positions[1]) + ', and where it stands, at position ' + count(look.positions[0]) + '.'), turnTable(look)]
         : [el('p', 'caption', { learned: 'This model adds a learned row for each position instead.', none: 'This model adds nothing for positions.' }[look.kind] || 'How this model knows positions is not known here.')]),
     });
     const ask = () => row.ask({ what: 'embedding', id: tokens[Number(chooser.value)].id, side: 'input' });
@@ -83,7 +83,7 @@ const guideEmbeddings = {
   },
 
   task: {
-    words: 'On the Inside tab, click a nearest row of the token and see whose neighbours it has.',
+    words: 'On the Inside tab, click one of the token’s nearest rows, and see the neighbours of that one.',
     tab: 'inside', light: '#inside .scroll:has(.neighbours)', needsModel: true,
     open: () => document.querySelector('#inside-sections [data-section="embeddings"]')?.click(),
     done: ({ find }) => [...find('.inside-panel[data-section="embeddings"]')?.querySelectorAll('.tokenhead button') || []].some((each) => each.textContent.startsWith('Back to')),

@@ -29,7 +29,7 @@ const guidePasses = {
         'Here the prompt’s pass took ', el('b', '', milliseconds(read.time)), ' for ', el('b', '', plural(read.tokens, 'token')), read.tokens < run.given ? ', the others being kept from before' : '',
         '. A pass for one token took ', el('b', '', milliseconds(each)), ', the median of all.',
       ]] : []),
-      'A pass over one token needs nearly all of the weights, as a pass over a hundred does. So reading is cheaper by the token, and the wait for the first token grows with the prompt, while the wait between tokens hardly does.',
+      'In most models a pass over one token needs nearly all of the weights, as a pass over a hundred does. So reading is cheaper by the token, and the wait for the first token grows with the prompt, while the wait between tokens hardly does.',
     ];
   },
 

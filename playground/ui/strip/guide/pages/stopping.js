@@ -19,9 +19,9 @@ const guideStopping = {
   name: 'stopping', title: 'How it knows when to stop', nav: 'Stopping',
 
   words: (run) => [
-    ['The model does not plan a length. Some tokens of its list mean “the end”, and at every step they have a probability like all others. When one is picked, the loop stops.'],
-    ['Two more things can stop it, both outside of the model: a ', el('b', '', 'limit'), ' on new tokens, which cuts in the middle of a sentence, and a ', el('b', '', 'stop string'), ' that the page looks for in the text. The model knows of neither.'],
-    ...(run.end ? [['This answer, told by the page: ', el('b', '', run.end.message)]] : []),
+    ['The length is not fixed beforehand. Some tokens of the list mean “the end”, and at every step they have a probability like all others. When one is picked, the loop stops.'],
+    ['Other things can stop it from outside: a ', el('b', '', 'limit'), ' on new tokens, which may cut in the middle of a sentence, a ', el('b', '', 'stop string'), ' that the program looks for in the text, and you, by Stop. The model knows of none of them.'],
+    ...(run.end ? [['This answer: ', el('b', '', run.end.message)]] : []),
   ],
 
   draw: (run) => (run.steps.length ? [

@@ -13,8 +13,10 @@ function typedWords(run) {
 function storyPass(run, place) {
   const step = run.steps[place];
   const before = place ? run.tokens[run.given + place - 1] : null;
-  const read = before ? ['It reads one more token, ', tokenName(before.name, before.special), ', and has all others in its cache.']
-    : ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), '.'];
+  const { reused } = guidePassesOf(run).prefill;
+  const read = !before ? ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), reused ? ', ' + count(reused) + ' of them kept from before.' : '.']
+    : step.forward > 0 ? ['It reads one more token, ', tokenName(before.name, before.special), ', and has all others in its cache.']
+      : ['This token had no pass of its own: tokens that are given are read together.'];
   const rows = likeliest(step, 5).rows.map((row) => guideOdds(tokenName(row.text, row.special), row.prob, percent(row.prob), row.id === step.id));
   const how = { greedy: 'The likeliest was taken.', sampled: 'The dice fell on it.', forced: 'It was set by hand.' }[step.draw.method];
   const last = place === run.steps.length - 1 && run.end;
@@ -44,10 +46,12 @@ const guideStory = {
   name: 'story', title: 'One question, pass by pass', nav: 'The story',
 
   words: (run) => [
-    ['You press a key, and words come back. In between lies one simple loop. First the page ', el('b', '', 'wraps your words up'), ' in a template and cuts the text into ',
+    ['You press a key, and words come back. In between lies one simple loop. First the program ',
+      ...(writtenBy(run).some(([name]) => name === 'the template') ? [el('b', '', 'wraps your words up'), ' in a template and cuts the text into '] : [el('b', '', 'cuts your text'), ' into ']),
       el('b', '', plural(run.given, 'token')), '.'],
     ['Then the model ', el('b', '', 'reads everything'), ' in one pass. What comes out is not a sentence: it is a score for each of the ' + count(run.vocabulary) + ' tokens it knows, for one place only, the next.'],
-    ['A sampler ', el('b', '', 'picks one token and appends it'), '. The model runs again for the one after, and again. This answer took ', el('b', '', count(run.steps.length) + (run.steps.length === 1 ? ' pass' : ' passes')),
+    ['A sampler ', el('b', '', 'picks one token and appends it'), '. The model runs again for the one after, and again. This answer ',
+      ...(run.steps.slice(1).every((step) => step.forward > 0) ? ['took ', el('b', '', count(run.steps.length) + (run.steps.length === 1 ? ' pass' : ' passes'))] : ['has ', el('b', '', plural(run.steps.length, 'token'))]),
       '. Nothing that was picked is ever taken back.'],
     ['It has to ', el('b', '', 'know when to stop'), ', too. The end is a token like others, and it can be picked at any step. Here: ', run.end ? run.end.message : 'the run was not finished.'],
   ],
@@ -67,7 +71,7 @@ const guideStory = {
   },
 
   question: {
-    words: (run) => 'This answer has ' + plural(run.steps.length, 'token') + '. How often did the model run to write it?',
+    words: (run) => 'This answer has ' + plural(run.steps.length, 'token') + '. How often does the model run to write as many?',
     choices: (run) => [
       { words: 'Once: it writes the whole answer and then shows it bit by bit.', right: false, why: 'One pass gives the odds for one place. Move the slider: each pass has odds of its own.' },
       { words: 'Once for each token: ' + count(run.steps.length) + ' times.', right: true, why: 'The first pass reads the prompt and gives the first token; each pass after it gives one more.' },

@@ -33,7 +33,7 @@ const guideTemperature = {
     if (!step) return [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')];
     return [
       el('h3', '', 'The likeliest tokens, warmer and colder'),
-      el('p', 'caption', 'Token ' + count(step.index + 1) + ' of this answer, where the model was least sure of what came. Amber is what was picked.'),
+      el('p', 'caption', 'Token ' + count(step.index + 1) + ' of this answer, the one that the model gave least. Amber is what was picked.'),
       ...makeHeat(step),
       el('p', 'caption', 'Shares of these tokens among themselves. The inspector has all ' + count(run.vocabulary) + '.'),
     ];

@@ -16,7 +16,7 @@ const guideTemplate = {
 
   words: (run) => [
     ['A model reads one row of tokens and nothing else. It has no chat window, no sender and no fields. A ', el('b', '', 'chat template'), ' writes all of that into the row: who speaks, where each message ends, and whose turn it is.'],
-    ['The marks are ', el('b', '', 'special tokens'), '. Each is a single id, set apart from ordinary words; the model met them in training and learned what follows them. In this run the template put ',
+    ['Most of its marks are ', el('b', '', 'special tokens'), '. Each is a single id, set apart from ordinary words; the model met them in training and learned what follows them. In this run the template put ',
       el('b', '', count(writtenBy(run).find(([name]) => name === 'the template')?.[1] || 0)), ' of the ', el('b', '', plural(run.given, 'token')), ' there.'],
     ['Some templates also add a system message when you write none. The last thing they add opens the answer’s turn: the ', el('b', '', 'generation prompt'), '. From there the model simply goes on writing.'],
   ],
@@ -50,7 +50,7 @@ const guideTemplate = {
     choices: [
       { words: 'Each token carries the name of its speaker.', right: false, why: 'A token is an id and a position. Point at any on the Prompt tab: there is no speaker in it.' },
       { words: 'You and the model have separate inputs.', right: false, why: 'There is one input. Your words and its answer stand in the same row.' },
-      { words: 'Only by the marks in the row itself.', right: true, why: 'Without the template the marks are gone, and the model has nothing else to tell speakers apart by.' },
+      { words: 'Only by the marks in the row itself.', right: true, why: 'Without the template the marks are gone, and who speaks can only be guessed from the wording.' },
     ],
   },
 };
