@@ -45,7 +45,7 @@ def report(found: Context) -> tuple[Block, ...]:
         texts = tuple((_after(case), case.text or "(nothing)") for case in found.cases)
         blocks.append(Quote(f"The first words, after: {found.instruction}", texts))
     if found.limit.tries:
-        blocks.append(_tries(found.limit))
+        blocks += [_tries(found.limit), _words(found.limit)]
     return tuple(blocks)
 
 
@@ -84,9 +84,8 @@ def _tries(limit: Limit) -> Table:
         Column("asked for", "count"),
         Column("answer", "count"),
         Column("ended by"),
-        Column("message"),
     )
-    rows = tuple((each.prompt, each.asked, each.answer, each.reason, each.told) for each in limit.tries)
+    rows = tuple((each.prompt, each.asked, each.answer, each.reason) for each in limit.tries)
     bounds = [
         f"{what} of {bound:,}"
         for what, bound in (("prompts", limit.most_prompt), ("answers", limit.most_new))
@@ -94,6 +93,11 @@ def _tries(limit: Limit) -> Table:
     ]
     note = f"This server takes {' and '.join(bounds)}." if bounds else "No limit but the model's holds here."
     return Table("At the end of the context, in tokens", columns, rows, f"{limit.not_filled} {note}".strip())
+
+
+def _words(limit: Limit) -> Quote:
+    texts = tuple((f"a prompt of {counted(each.prompt, 'token')}", each.told) for each in limit.tries)
+    return Quote("What it says there", texts)
 
 
 # -- attention ----------------------------------------------------------------------------------------------
@@ -183,7 +187,6 @@ def _attention(seen: list[tuple[Case, Look]]) -> Table:
         Column("tokens", "count"),
         Column("even spread", "share"),
         Column("measured", "share"),
-        Column("lowest layer", "share"),
         Column("highest layer", "share"),
         Column("highest head", "share"),
         Column("first token", "share"),
@@ -191,7 +194,7 @@ def _attention(seen: list[tuple[Case, Look]]) -> Table:
     rows = tuple(
         (
             case.turns, case.told.prompt, even(case), statistics.fmean(look.instruction),
-            min(look.instruction), max(look.instruction), look.head[2], statistics.fmean(look.first),
+            max(look.instruction), look.head[2], statistics.fmean(look.first),
         )
         for case, look in seen
     )  # fmt: skip
@@ -273,15 +276,14 @@ def _chances(found: Context) -> Table:
         Column("tokens", "count"),
         Column("chance with it", "share"),
         Column("without", "share"),
-        Column("rank with it", "count"),
-        Column("without", "count"),
+        Column("rank", "count"),
         Column("times the odds", "number"),
         Column("obeyed", "yes"),
     )
     rows = tuple(
         (
             case.turns, case.told.prompt, chance(case.told), chance(case.untold), case.told.rank,
-            case.untold.rank, times_odds(case), case.obeyed,
+            times_odds(case), case.obeyed,
         )
         for case in found.cases
     )  # fmt: skip
