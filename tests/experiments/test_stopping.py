@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,8 +12,8 @@ from playground.engine.local import LocalEngine
 from playground.experiments.bench import Bench
 from playground.experiments.lab import run_lab
 from playground.experiments.stopping import STOPPING, Options, Stopping, report
-from playground.findings.report import LabResult
-from tests.fakes import loaded, tiny_gemma3, tiny_llama
+from playground.findings.report import Chart, LabResult, Say
+from tests.fakes import Row, byte_tokenizer, loaded, probabilities, scripted, tiny_gemma3, tiny_llama
 
 
 @pytest.fixture(params=[tiny_llama, tiny_gemma3])
@@ -64,3 +65,88 @@ def test_the_stop_string_crosses_a_border_and_is_never_shown(engine: LocalEngine
 
 def test_each_partial_finding_can_be_told(engine: LocalEngine) -> None:
     assert all(report(found) for found in results(engine))
+
+
+END = 257  # of the byte tokenizer: <|im_end|>
+# "aéb" and a likely end; where that ends nothing, "cd" comes, where it is banned "xcd".
+ROWS: list[Row] = [
+    97,
+    0xC3,
+    0xA9,
+    98,
+    probabilities({END: 0.8, 120: 0.15}),
+    99,
+    100,
+    *[probabilities({101: 0.6, END: 0.1})] * 40,
+]
+
+
+@pytest.fixture
+def ending() -> Iterator[tuple[LocalEngine, list[int]]]:
+    """A model whose greedy answer ends at its fifth token, and the ids of the prompt."""
+    message = [{"role": "user", "content": "abc"}]
+    ids = byte_tokenizer().apply_chat_template(message, add_generation_prompt=True, return_dict=False)
+    made = LocalEngine(loaded(scripted(ROWS, prompt_length=len(ids), max_position_embeddings=512)))
+    yield made, list(ids)
+    made.close()
+
+
+def test_an_answer_that_ends_and_the_same_without_its_end(ending: tuple[LocalEngine, list[int]]) -> None:
+    engine, prompt = ending
+    *_, found = results(engine)
+    ends = list(engine.info.end_ids)
+
+    def generated(most: int, **settings: object) -> tuple[int, ...]:
+        made = engine.model.generate(
+            torch.tensor([prompt]), do_sample=False, max_new_tokens=most, pad_token_id=0, **settings
+        )
+        return tuple(made[0, len(prompt) :].tolist())
+
+    assert found.ignored is not None
+    assert found.banned is not None
+    assert found.free.answer.ids == generated(12, eos_token_id=ends)
+    assert found.free.answer.ids == (97, 0xC3, 0xA9, 98, END)
+    assert found.free.answer.reason == "end_token"
+    longer = len(found.free.answer.ids) + 5
+    assert found.ignored.answer.ids == generated(longer, eos_token_id=-1)
+    assert found.banned.answer.ids == generated(longer, eos_token_id=ends, suppress_tokens=ends)
+    assert found.banned.answer.ids[4] == 120
+    assert found.free.raw[-1] == pytest.approx(0.8, abs=1e-3)
+    assert found.free.final == (0, 0, 0, 0, 1)  # at temperature 0 all or nothing
+    assert found.ignored.final[:6] == (0, 0, 0, 0, 1, 0)
+    assert found.ignored.raw[-1] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_what_is_held_back_is_what_the_engine_holds_back(ending: tuple[LocalEngine, list[int]]) -> None:
+    engine, _ = ending
+    *_, found = results(engine)
+    assert found.stopped is not None
+    assert found.stopped.string == "éb"
+    told = [(step.arrived, step.shown, step.held) for step in found.stopped.steps]
+    assert told == [("a", "a", ""), ("", "", ""), ("é", "", "é"), ("b", "", "éb")]
+    assert (found.stopped.decided, found.stopped.answer.text) == (3, "a")
+
+
+def test_the_report_tells_who_ended_it(ending: tuple[LocalEngine, list[int]]) -> None:
+    engine, _ = ending
+    *_, found = results(engine)
+    blocks = report(found)
+    said = ["".join(part.text for part in block.parts) for block in blocks if isinstance(block, Say)]
+    assert said[0].startswith(
+        "The model ended its answer at token 5 with <|im_end|>. There it gave an end 80.0%"
+    )
+    assert said[1] == (
+        "Where an end token ends nothing, the model picked one once and wrote 10 tokens; where it is banned, "
+        "10 tokens. The limit stopped both."
+    )
+    assert "after 1 of the 3 tokens before" in said[2]
+    assert sum(isinstance(block, Chart) for block in blocks) == 1
+
+
+def test_a_stop_string_that_does_not_come_up_again_is_said(ending: tuple[LocalEngine, list[int]]) -> None:
+    engine, _ = ending
+    *_, found = results(engine)
+    assert found.stopped is not None
+    gone = replace(found, stopped=replace(found.stopped, decided=None))
+    said = ["".join(part.text for part in block.parts) for block in report(gone) if isinstance(block, Say)]
+    assert "The stop string éb did not come up again." in said
