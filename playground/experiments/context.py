@@ -88,7 +88,9 @@ class Context:
 
 def measure(bench: Bench, options: Options) -> Iterator[Progress | Context]:
     instruction = options.instruction.replace("{word}", options.word).strip()
-    word = bench.engine.vocabulary.encode(options.word.strip())[0]
+    if not (ids := bench.engine.vocabulary.encode(options.word.strip())):
+        raise ValueError(f"the model has no token for {options.word!r}: choose another word")
+    word = ids[0]
     found = Context(
         (yield from refused(bench)), way_of(bench, instruction, options.question), instruction,
         bench.visible(word), obeyed=options.obeyed,
