@@ -2,7 +2,7 @@
 // bottom of the page leads back. It is looked at a few times a second whether it is done.
 
 const GUIDE_LOOKS_EVERY_MS = 200;
-const GUIDE_CONTROLS = 'button:not([disabled]), textarea, select, input:not([type="hidden"]), canvas[tabindex], [tabindex="0"]';
+const GUIDE_CONTROLS = 'button:not([disabled]), textarea, select, input:not([type="hidden"]), canvas[tabindex], [tabindex="0"], [role="option"]';
 
 function tabInFront() {
   const panels = [...document.querySelectorAll('#tabs > .tabitem')];
@@ -34,6 +34,7 @@ function startGuideTasks({ now, guide, finished, returned }) {
   let begun; // what the task noted when it began
   let ring = false; // the control is to be ringed
   let lit = null;
+  let aimed = null; // what was ringed last, as a selector
   let timer = null;
 
   const state = () => ({ ...now(), begun, tab: tabInFront(), find: (selector) => document.querySelector(selector) });
@@ -43,17 +44,22 @@ function startGuideTasks({ now, guide, finished, returned }) {
     lit = null;
   }
 
-  // Another tab's board may come, or be drawn anew, while the reader is there.
+  // Of the task's controls, the first that is to be seen. Another tab's board may come, or be drawn anew, while the
+  // reader is there; only a step to another control scrolls.
   function light() {
-    const control = ring ? document.querySelector(page.task.light) : null;
+    const wanted = ring ? [].concat(typeof page.task.light === 'function' ? page.task.light(state()) : page.task.light) : [];
+    const selector = wanted.find((each) => document.querySelector(each)?.offsetParent);
+    const control = selector ? document.querySelector(selector) : null;
     if (control === lit && (!lit || lit.classList.contains('lit'))) return;
-    const first = !lit;
     unlight();
-    if (!control || !control.offsetParent) return;
+    if (!control) return;
     lit = control;
     lit.classList.add('lit');
+    if (selector === aimed) return;
+    const first = aimed === null;
+    aimed = selector;
+    lit.scrollIntoView({ block: first ? 'center' : 'nearest' });
     if (!first) return;
-    lit.scrollIntoView({ block: 'center' });
     const field = lit.matches(GUIDE_CONTROLS) ? lit : lit.querySelector(GUIDE_CONTROLS);
     if (field) field.focus({ preventScroll: true });
   }
@@ -107,6 +113,7 @@ function startGuideTasks({ now, guide, finished, returned }) {
       delete dock.dataset.done;
       dock.hidden = task.tab === 'guide';
       ring = true;
+      aimed = null;
       openTabNamed(task.tab);
       if (task.prefill) fillFields(task.prefill);
       if (task.open) task.open(guide);

@@ -44,7 +44,7 @@ const guideLogits = {
 
   task: {
     words: 'On the Playground, select a token of the answer that the model gave 90% or more; if there is none, the likeliest. See in the inspector how little is left for the others.',
-    tab: 'playground', light: '#strip', needsModel: false,
+    tab: 'playground', light: '#strip .lanes', needsModel: false,
     done({ run, busy }) {
       if (!run || busy || !run.lanes[0].steps.length || !run.selected || run.selected.lane === 'prompt') return false;
       const { steps } = run.lanes[0];

@@ -38,7 +38,7 @@ const guideLoop = {
 
   task: {
     words: 'On the Playground, select a token of the answer, and in the inspector click another candidate. What stood before it stays, all after it is written anew.',
-    tab: 'playground', light: '#strip', needsModel: true,
+    tab: 'playground', light: '#strip .lanes', needsModel: true,
     begin: ({ run }) => run?.lanes[0],
     done({ run, busy, begun }) {
       const lane = run?.lanes[0];

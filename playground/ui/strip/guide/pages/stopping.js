@@ -32,7 +32,7 @@ const guideStopping = {
 
   task: {
     words: 'On the Playground, set “Most new tokens” to 3 and generate. The answer is cut, whatever it was about to say.',
-    tab: 'playground', light: '#max-tokens', needsModel: true,
+    tab: 'playground', light: ({ find }) => (find('#max-tokens input[type=number]')?.value === '3' ? '#generate' : '#max-tokens'), needsModel: true,
     begin: ({ run }) => run,
     done: ({ run, busy, begun }) => Boolean(run) && !busy && run !== begun && run.lanes[0].steps.length <= 3 && run.lanes[0].end?.reason === 'max_tokens',
   },

@@ -41,7 +41,7 @@ const guideTemperature = {
 
   task: {
     words: 'On the Playground, select a token of the answer, and under “What if” move the temperature to 1.5 or more.',
-    tab: 'playground', light: '#inspector', needsModel: true,
+    tab: 'playground', light: ['#inspector .whatif', '#strip .lanes'], needsModel: true,
     done: ({ find }) => Boolean(find('#inspector .whatif.active')) && Number(find('#whatif-temperature input')?.value) >= 1.5,
   },
 
