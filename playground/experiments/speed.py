@@ -48,6 +48,8 @@ class Pace:
     steps: int
     step_s: float
     pass_s: float  # of it, in the model; the rest is choosing, noting down, and waiting for other lanes
+    quarter_s: float  # a quarter of the steps took at most this,
+    three_quarters_s: float  # and three quarters at most this
 
     @property
     def rate(self) -> float:
@@ -224,11 +226,15 @@ def _rounds(
 
 
 def _pace(steps: Sequence[TokenStep]) -> Pace:
+    took = [step_s(step) for step in steps]
+    quarter, middle, most = statistics.quantiles(took, n=4, method="inclusive") if took[1:] else took * 3
     return Pace(
         min(step.position for step in steps),
         len(steps),
-        statistics.median(step_s(step) for step in steps),
+        middle,
         statistics.median(step.forward_s for step in steps),
+        quarter,
+        most,
     )
 
 
@@ -279,7 +285,8 @@ SPEED = Lab(
         "turn with the model itself: only its pace means anything, its words mean nothing.",
     ),
     (
-        "Times are this machine's, with whatever else it does; a few percent tell nothing.",
+        "Times are this machine's, with whatever else it does. Lengths are told apart only where the middle "
+        "halves of their steps do not overlap.",
         "A step includes choosing the token and noting down its numbers, which a server would not do.",
         "Another size here has the same width; trained models of other sizes differ in width as well.",
     ),

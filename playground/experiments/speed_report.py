@@ -30,6 +30,7 @@ def report(found: Speed) -> tuple[Block, ...]:
     blocks.append(_prompt_chart(found))
     if found.answer:
         blocks.append(_answer_chart(found))
+    blocks.append(_step_table(found))
     if found.busy:
         blocks += [_busy_chart(found), _busy_table(found.busy)]
     if len(found.sizes) > 1:
@@ -45,7 +46,7 @@ def _prompt_sentence(prompts: tuple[Pace, ...]) -> Say:
     first, last = prompts[0], prompts[-1]
     rest = f": {written(last.rate, 'per_s')} tokens/s."
     if len(prompts) > 1:
-        rest = f", {_against(last.step_s, first.step_s, f'after {first.before - 1:,}')}."
+        rest = f", {_against(last, first, f'after {first.before - 1:,}')}."
     return say(
         f"After a prompt of {counted(last.before - 1, 'token')} a step takes ",
         strong(written(last.step_s, "seconds")),
@@ -58,19 +59,22 @@ def _answer_sentence(first: Stretch, last: Stretch) -> Say:
     return say(
         f"Tokens {last.first:,} to {last.last:,} of an answer take ",
         strong(written(last.pace.step_s, "seconds")),
-        f" each, {_against(last.pace.step_s, first.pace.step_s, early)}.",
+        f" each, {_against(last.pace, first.pace, early)}.",
     )
 
 
-def _against(time: float, other: float, what: str) -> str:
-    """How one time stands to another, that of `what`."""
-    ratio = time / other
-    told = f"about as long as {what}"
-    if ratio >= 1 + ALIKE:
+def _against(pace: Pace, other: Pace, what: str) -> str:
+    """How the steps of one stand to those of another, `what`."""
+    ratio = pace.step_s / other.step_s
+    if abs(ratio - 1) < ALIKE:
+        told = f"about as long as {what}"
+    elif pace.quarter_s <= other.three_quarters_s and other.quarter_s <= pace.three_quarters_s:
+        told = f"within the machine's noise as long as {what}"
+    elif ratio > 1:
         told = f"{times(ratio)} as long as {what}"
-    elif ratio <= 1 - ALIKE:
+    else:
         told = f"{ratio:.0%} as long as {what}"
-    return f"{told} ({written(other, 'seconds')})"
+    return f"{told} ({written(other.step_s, 'seconds')})"
 
 
 def _busy_sentence(busy: tuple[Busy, ...]) -> Say:
@@ -133,6 +137,24 @@ def _answer_chart(found: Speed) -> Chart:
     places = tuple(float(each.last) for each in found.answer)
     paces = tuple(each.pace for each in found.answer)
     return _times("Along one answer", Axis("token of the answer", "count"), places, paces, note)
+
+
+def _step_table(found: Speed) -> Table:
+    columns = (
+        Column("steps"),
+        Column("tokens before", "count"),
+        Column("median", "seconds"),
+        Column("a quarter within", "seconds"),
+        Column("three quarters within", "seconds"),
+        Column("timed", "count"),
+    )
+    named = [(f"after a prompt of {pace.before - 1:,}", pace) for pace in found.prompts]
+    named += [(f"tokens {each.first:,} to {each.last:,}", each.pace) for each in found.answer]
+    rows = tuple(
+        (name, pace.before, pace.step_s, pace.quarter_s, pace.three_quarters_s, pace.steps)
+        for name, pace in named
+    )
+    return Table("How far the steps spread", columns, rows)
 
 
 def _busy_chart(found: Speed) -> Chart:

@@ -96,6 +96,7 @@ def test_the_answer_is_told_from_its_second_token_to_its_last(engine: LocalEngin
         assert each.pace.steps == 2 * (each.last - each.first + 1)
         assert each.pace.before == 4 + each.first - 1
         assert 0 < each.pace.pass_s < each.pace.step_s
+        assert each.pace.quarter_s <= each.pace.step_s <= each.pace.three_quarters_s
     assert found.shortened is None
 
 
@@ -201,7 +202,8 @@ def test_lanes_that_are_not_free_are_left_out_and_said() -> None:
 
 # -- sentences ------------------------------------------------------------------------------------------
 
-FAST, SLOW = Pace(17, 24, step_s=0.020, pass_s=0.018), Pace(513, 24, step_s=0.050, pass_s=0.047)
+FAST = Pace(17, 24, step_s=0.020, pass_s=0.018, quarter_s=0.019, three_quarters_s=0.022)
+SLOW = Pace(513, 24, step_s=0.050, pass_s=0.047, quarter_s=0.048, three_quarters_s=0.055)
 FULL = Speed(
     prompts=(FAST, SLOW),
     answer=(Stretch(2, 6, FAST), Stretch(7, 12, replace(FAST, step_s=0.021))),
@@ -239,6 +241,12 @@ def test_odd_numbers_are_told_as_they_are() -> None:
     assert "they share" not in told
     apart = replace(FULL, busy=(FULL.busy[0], replace(FULL.busy[1], together=1)))
     assert "they share" not in said(report(apart))  # a gain, but not from passes that hold all of them
+
+
+@pytest.mark.parametrize(("quarter", "told"), [(0.0221, "2.5 times"), (0.022, "within the machine's noise")])
+def test_steps_that_overlap_are_not_told_apart(quarter: float, told: str) -> None:
+    spread = replace(SLOW, quarter_s=quarter)
+    assert f", {told} as long as after 16" in said(report(replace(FULL, prompts=(FAST, spread))))
 
 
 def test_what_is_there_so_far_is_told() -> None:
