@@ -25,7 +25,7 @@ from playground.findings.written import plain, written
         (1234.5, "price", "1,234.5"),
         (0.0, "price", "0"),
         (3e-8, "price", "3 × 10⁻⁸"),
-        (3.109e-06, "number", "3.109 × 10⁻⁶"),
+        (3.109e-06, "number", "3.11 × 10⁻⁶"),
         (0.05, "number", "0.05"),
         (12345678.0, "number", "1.235 × 10⁷"),
     ],

@@ -110,14 +110,14 @@ def _rounded(trial: Trial) -> Say:
 
 def _table(dtype: str, found: Determinism, closest: Closest | None) -> Table:
     columns = (
-        Column("run"), Column("same tokens"), Column("parts at token", "count"), Column("gap there", "share"),
+        Column("run"), Column("same tokens"), Column("parts at token"),
         Column("largest change", "number"),
     )  # fmt: skip
     trials = [trial for trial in found.trials if trial.dtype == dtype]
     rows = tuple(
         (
             _run(trial, found.temperature), f"{trial.same} of {trial.runs}",
-            None if trial.parted is None else trial.parted + 1, trial.gap, trial.drift,
+            _place(trial), trial.drift,
         )
         for trial in trials
     )  # fmt: skip
@@ -134,6 +134,12 @@ def _table(dtype: str, found: Determinism, closest: Closest | None) -> Table:
         )
     copy = "" if trials[0].own else ", a copy"
     return Table(f"In {dtype}{copy}: compared with the first run", columns, rows, note)
+
+
+def _place(trial: Trial) -> str | None:
+    if trial.parted is None:
+        return None
+    return f"{trial.parted + 1}" + ("" if trial.gap is None else f", gap {share(trial.gap)}")
 
 
 def _run(trial: Trial, temperature: float) -> str:

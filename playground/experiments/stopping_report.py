@@ -38,7 +38,7 @@ def report(found: Stopping) -> tuple[Block, ...]:
         blocks.append(_matched(found.stopped))
     if found.no_string:
         blocks.append(say(found.no_string))
-    blocks += [_chart(found), _table(found)]
+    blocks += [_chart(found), _likeliest(found), _table(found)]
     if found.stopped:
         blocks.append(_held(found.stopped))
     answers = _answers(found)
@@ -123,23 +123,29 @@ def _places(ending: Ending) -> tuple[float, ...]:
 
 def _table(found: Stopping) -> Table:
     columns = (
-        Column("answer"), Column("tokens", "count"), Column("ended by"),
-        Column("end tokens picked", "count"), Column("largest raw chance of an end", "share"),
-        Column("at token", "count"), Column("final chance there", "share"),
+        Column("answer"), Column("tokens", "count"), Column("ended by"), Column("end tokens picked", "count"),
     )  # fmt: skip
-    endings = dict(_endings(found))
+    rows = tuple(
+        (name, len(answer.ids), answer.reason.replace("_", " "), len(_ends(found, answer)))
+        for name, answer in _answers(found)
+    )
+    return Table("What ended each", columns, rows)
+
+
+def _likeliest(found: Stopping) -> Table:
+    columns = (
+        Column("answer"), Column("at token", "count"), Column("raw", "share"), Column("final", "share"),
+    )  # fmt: skip
     rows = []
-    for name, answer in _answers(found):
-        top = where = final = None
-        if ending := endings.get(name):
-            top = max(ending.raw)
-            where = ending.raw.index(top)
-            final = ending.final[where]
-        ended = answer.reason.replace("_", " ")
-        picked = len(_ends(found, answer))
-        rows.append((name, len(answer.ids), ended, picked, top, None if where is None else where + 1, final))
-    note = "Final: in the distribution that the token was picked from; at temperature 0 all or nothing."
-    return Table("What ended each", columns, tuple(rows), note)
+    for name, ending in _endings(found):
+        top = max(ending.raw)
+        where = ending.raw.index(top)
+        rows.append((name, where + 1, top, ending.final[where]))
+    note = (
+        "The chance of all end tokens together. Raw: the model's own; final: in the distribution that the "
+        "token was picked from, at temperature 0 all or nothing."
+    )
+    return Table("Where an end was likeliest", columns, tuple(rows), note)
 
 
 def _held(stopped: Stopped) -> Table:

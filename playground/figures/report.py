@@ -41,22 +41,51 @@ def chart(found: Chart, *, dark: bool = False) -> go.Figure:
         before = [each.role for each in found.series[:number]].count(series.role)
         colour = mixed(getattr(colours, series.role), colours.surface, min(0.6, 0.3 * before))
         traces.append(_trace(found, series, colour, before, at, scale))
-    return go.Figure(
-        traces,
-        layout=layout(
-            colours,
-            height=280,
-            margin={"l": 52, "r": 16, "t": 44 if len(found.series) > 1 else 26, "b": 58 if named else 44},
-            barmode="group",
-            bargap=0.45,
-            hovermode="closest",
-            showlegend=len(found.series) > 1,
-            legend=legend(y=1.1),
-            xaxis=_places(found.x, places, named, colours),
-            yaxis=_values(found.y, size, [value * scale for value in values], colours),
-            annotations=[unit(_titled(found.y.name, size), colours, x=0, xanchor="left", xshift=-46)],
-        ),
+    drawn = [value * scale for value in values]
+    if found.kind == "bars":
+        return go.Figure(traces, layout=_lying(found, places, size, drawn, colours))
+    x, y = _places(found.x, places, named, colours), _values(found.y, size, drawn, colours)
+    return go.Figure(traces, layout=_upright(found, x, y, size, colours))
+
+
+def _upright(found: Chart, x: dict[str, Any], y: dict[str, Any], size: str, colours: Palette) -> go.Layout:
+    many = len(found.series) > 1
+    return layout(
+        colours,
+        height=280,
+        margin={"l": 52, "r": 16, "t": 44 if many else 26, "b": 44},
+        hovermode="closest",
+        showlegend=many,
+        legend=legend(y=1.1),
+        xaxis=x,
+        yaxis=y,
+        annotations=[unit(_titled(found.y.name, size), colours, x=0, xanchor="left", xshift=-46)],
     )
+
+
+def _lying(
+    found: Chart, places: Sequence[Any], size: str, values: Sequence[float], colours: Palette
+) -> go.Layout:
+    """Bars lie, so that their names can be read on a narrow screen too: the first on top."""
+    names = [_short(written(place, found.x.unit)) for place in places]
+    longest = max(len(line) for name in names for line in name.split("<br>"))
+    many = len(found.series) > 1
+    title = {"text": _titled(found.y.name, size), "font": {"size": 11}, "standoff": 6}
+    return layout(
+        colours,
+        height=len(places) * (16 + 18 * len(found.series)) + 44 + (30 if many else 8),
+        margin={"l": 14 + 7 * min(longest, _LONGEST), "r": 24, "t": 30 if many else 8, "b": 44},
+        barmode="group",
+        bargap=0.35,
+        hovermode="closest",
+        showlegend=many,
+        legend=legend(traceorder="normal"),
+        xaxis={**_values(found.y, size, values, colours), "title": title},
+        yaxis=axis(
+            colours, showgrid=False, tickvals=list(range(len(places))), ticktext=names,
+            range=[len(places) - 0.5, -0.5],
+        ),
+    )  # fmt: skip
 
 
 def _trace(
@@ -74,7 +103,8 @@ def _trace(
                          "<b>%{customdata[1]}</b><extra></extra>",
     }  # fmt: skip
     if found.kind == "bars":
-        return go.Bar(**shared, marker={"color": colour, "line": {"width": 0}})
+        shared |= {"x": shared["y"], "y": shared["x"]}
+        return go.Bar(**shared, orientation="h", marker={"color": colour, "line": {"width": 0}})
     return go.Scatter(
         **shared,
         mode="lines+markers",

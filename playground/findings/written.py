@@ -29,7 +29,7 @@ def written(value: Cell, unit: Unit) -> str:
         return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
     if unit == "price" and (value == 0 or value >= 1e-6):
         return f"{value:,.6f}".rstrip("0").rstrip(".")
-    return plain(value)
+    return plain(value, 3 if abs(value) < 1 else 4)
 
 
 def plain(value: float, digits: int = 4) -> str:

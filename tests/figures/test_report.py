@@ -76,8 +76,10 @@ def test_a_unit_is_named_once(name: str, unit: str, title: str) -> None:
 
 def test_named_places_stand_in_their_order_and_text_is_literal() -> None:
     figure = chart(BARS)
-    assert list(figure.data[0].x) == [0, 1]
-    assert figure.layout.xaxis.ticktext[1] == "&lt;img src=x one<br>…"
+    assert list(figure.data[0].y) == [0, 1]
+    assert list(figure.data[0].x) == [0.5, 0.00002]
+    assert figure.layout.yaxis.range == (1.5, -0.5)  # the first on top
+    assert figure.layout.yaxis.ticktext[1] == "&lt;img src=x one<br>…"
     assert "<img" not in figure.data[0].customdata[1][0]
     assert figure.data[0].customdata[1][1] == "&lt;0.01&#37;"
 
