@@ -30,12 +30,11 @@ def report(found: Speed) -> tuple[Block, ...]:
     blocks.append(_prompt_chart(found))
     if found.answer:
         blocks.append(_answer_chart(found))
-    blocks.append(_step_table(found))
     if found.busy:
         blocks += [_busy_chart(found), _busy_table(found.busy)]
     if len(found.sizes) > 1:
         blocks += [_size_chart(found.sizes), _size_table(found.sizes)]
-    return tuple(blocks)
+    return (*blocks, _step_table(found))
 
 
 # -- sentences ------------------------------------------------------------------------------------------
@@ -142,19 +141,19 @@ def _answer_chart(found: Speed) -> Chart:
 def _step_table(found: Speed) -> Table:
     columns = (
         Column("steps"),
-        Column("tokens before", "count"),
+        Column("before", "count"),
         Column("median", "seconds"),
-        Column("a quarter within", "seconds"),
-        Column("three quarters within", "seconds"),
+        Column("a quarter in", "seconds"),
+        Column("three quarters in", "seconds"),
         Column("timed", "count"),
     )
-    named = [(f"after a prompt of {pace.before - 1:,}", pace) for pace in found.prompts]
+    named = [(f"prompt of {pace.before - 1:,}", pace) for pace in found.prompts]
     named += [(f"tokens {each.first:,} to {each.last:,}", each.pace) for each in found.answer]
     rows = tuple(
         (name, pace.before, pace.step_s, pace.quarter_s, pace.three_quarters_s, pace.steps)
         for name, pace in named
     )
-    return Table("How far the steps spread", columns, rows)
+    return Table("How far the steps spread", columns, rows, "Before: tokens held when they begin.")
 
 
 def _busy_chart(found: Speed) -> Chart:
