@@ -10,6 +10,7 @@ import pytest
 
 from tests.browser.conftest import Running, Visit, start
 from tests.browser.labs_page import HOSTILE, LabsPage
+from tests.browser.test_access import serious
 
 Open = Callable[..., Visit]
 
@@ -92,3 +93,21 @@ def test_nothing_is_cut_off_on_a_phone(visit: Open, labs: Running, theme: Any) -
     tab.complete()
     tab.page.wait_for_selector(".lab-result .js-plotly-plot")
     assert tab.visit.sideways() == 0
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_axe_finds_nothing_serious(visit: Open, labs: Running, theme: Any, width: int) -> None:
+    tab = LabsPage(visit(labs.url, width=width, color_scheme=theme))
+    assert serious(tab.visit) == []  # nothing was run yet
+    tab.run()
+    tab.complete()
+    tab.page.wait_for_selector(".lab-result .js-plotly-plot")
+    tab.page.click(".lab-result .points summary")
+    assert serious(tab.visit) == []
+    tab.page.fill("#lab-tokens", "51")
+    tab.page.click("#lab-run")
+    tab.page.wait_for_selector("#lab-tokens-fault:not(:empty)")
+    assert serious(tab.visit) == []  # refused at its field
+    tab.choose("third")
+    tab.run()
+    assert serious(tab.visit) == []  # a lab that failed
