@@ -287,7 +287,7 @@ SPEED = Lab(
     (
         "Times are this machine's, with whatever else it does. Lengths are told apart only where the middle "
         "halves of their steps do not overlap.",
-        "A step includes choosing the token and noting down its numbers, which a server would not do.",
+        "A step includes choosing the token and noting down all of its numbers; serving alone needs less.",
         "Another size here has the same width; trained models of other sizes differ in width as well.",
     ),
     Options,

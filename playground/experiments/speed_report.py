@@ -32,8 +32,10 @@ def report(found: Speed) -> tuple[Block, ...]:
         blocks.append(_answer_chart(found))
     if found.busy:
         blocks += [_busy_chart(found), _busy_table(found.busy)]
+    if len(found.sizes) > 2:  # two points are no line
+        blocks.append(_size_chart(found.sizes))
     if len(found.sizes) > 1:
-        blocks += [_size_chart(found.sizes), _size_table(found.sizes)]
+        blocks.append(_size_table(found.sizes))
     return (*blocks, _step_table(found))
 
 
