@@ -127,7 +127,10 @@ def _starts(cases: tuple[Case, ...]) -> Table:
         (case.name, case.entropy, case.divergence, *_likeliest(case, (len(columns) - 3) // 2))
         for case in cases
     )
-    note = f"The likeliest first tokens, raw. KL: from the distribution of {_called(cases[0])} to this one."
+    note = (
+        "The likeliest first tokens, raw; entropy and KL in nats. KL: from the distribution of "
+        f"{_called(cases[0])} to this one."
+    )
     return Table("The first token", tuple(columns), rows, note)
 
 
