@@ -48,7 +48,7 @@ const guideAgents = {
   },
 
   task: {
-    words: 'On the Playground, play the program: generate a chat answer, then send one more message in the field below it. What the engine had kept of the first turn is told at the prefill, as known from before.',
+    words: 'On the Playground, play the program: generate a chat answer, then send one more message in the field below it. Under “Passes through the model”, the prefill then says how many tokens were known from before.',
     tab: 'playground', light: ['.reply', '#generate'], needsModel: true,
     begin: ({ run }) => run,
     done: ({ run, busy, begun }) => Boolean(run) && !busy && run !== begun && Boolean(run.said) && turnsIn(run.said) > 1 && Boolean(run.lanes[0].end),

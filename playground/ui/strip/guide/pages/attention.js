@@ -19,19 +19,19 @@ const guideAttention = {
   ],
 
   draw(run, guide) {
-    const position = run.given - 1;
     const row = guide.slot({
       waits: () => 'Reading one head …',
-      draw: ({ look }) => [
-        el('p', 'caption', 'From the last token of the prompt, ', tokenName(run.tokens[position].name, run.tokens[position].special), ', where the answer begins: the largest weights of head ' + count(look.head + 1) + ' in layer ' + count(look.layer + 1) + '.'),
+      draw: ({ look }, { position }) => [
+        el('p', 'caption', position === run.given - 1 ? 'From the last token of the prompt, ' : 'From the last token of the prompt that a look reaches, ',
+          tokenName(run.tokens[position].name, run.tokens[position].special), position === run.given - 1 ? ', where the answer begins: the largest weights of head ' : ': the largest weights of head ', count(look.head + 1) + ' in layer ' + count(look.layer + 1) + '.'),
         ...attentionRows(look, run),
         el('p', 'caption', 'Many heads put much of their weight on the very first token: they have little to fetch, and weights must sum to one.'),
       ],
     });
     const shape = guide.slot({
       waits: () => 'Asking what the model is made of …',
-      draw({ look }) {
-        row.ask({ what: 'row', ids: run.ids, position, layer: Math.floor(look.layers / 2), head: 0 });
+      draw({ look, bound }) {
+        row.ask({ what: 'row', ids: run.ids, position: Math.min(run.given, bound || Infinity) - 1, layer: Math.floor(look.layers / 2), head: 0 });
         return [el('p', 'caption', 'This model has ', el('b', '', plural(look.layers, 'layer')), ' with ', el('b', '', plural(look.heads, 'head')), ' each. Here is one of them.')];
       },
     });

@@ -71,15 +71,22 @@ const guideEmbeddings = {
     const turns = guide.slot({
       waits: () => 'Reading positions …',
       draw: ({ look }) => (look.kind === 'rotary' && look.pairs.length
-        ? [el('p', 'caption', 'The last token of this run, ', tokenName(look.text), ': how far pairs of its queries and keys are turned at position ' + count(look.positions[1]) + ', and where it stands, at position ' + count(look.positions[0]) + '.'), turnTable(look)]
+        ? [el('p', 'caption', look.positions[0] === run.ids.length - 1 ? 'The last token of this run, ' : 'A token of this run, ', tokenName(look.text), ': how far pairs of its queries and keys are turned at position ' + count(look.positions[1]) + ', and where it stands, at position ' + count(look.positions[0]) + '.'), turnTable(look)]
         : [el('p', 'caption', { learned: 'This model adds a learned row for each position instead.', none: 'This model adds nothing for positions.' }[look.kind] || 'How this model knows positions is not known here.')]),
+    });
+    const shape = guide.slot({
+      waits: () => 'Asking what the model is made of …',
+      draw({ bound }) {
+        turns.ask({ what: 'positions', ids: run.ids, first: Math.min(run.ids.length, bound || Infinity) - 1, second: 0, layer: 0, head: 0 });
+        return [turns.element];
+      },
     });
     const ask = () => row.ask({ what: 'embedding', id: tokens[Number(chooser.value)].id, side: 'input' });
     chooser.addEventListener('change', ask);
     chooser.value = String(Math.max(0, tokens.findIndex((token) => /\p{L}{4}/u.test(token.text))));
     if (tokens.length) ask();
-    turns.ask({ what: 'positions', ids: run.ids, first: run.ids.length - 1, second: 0, layer: 0, head: 0 });
-    return [el('label', 'caption', 'A token of this run: ', chooser), row.element, el('h3', '', 'Positions'), turns.element];
+    shape.ask({ what: 'shape' });
+    return [el('label', 'caption', 'A token of this run: ', chooser), row.element, el('h3', '', 'Positions'), shape.element];
   },
 
   task: {

@@ -35,6 +35,7 @@ const guidePasses = {
 
   draw: (run) => (run.steps.length ? [
     el('h3', '', 'Time of each pass'), ...passTimes(run),
+    ...(passTimes(run).length ? [] : [el('p', 'caption', 'No pass was needed: all tokens were known from before.')]),
     el('p', 'caption', 'Named by what the pass reads. A prompt that was read before may be kept: then its pass has less to read. Times are of the machine that made this run.'),
   ] : [el('p', 'caption', 'There is no answer yet: generate one on the Playground.')]),
 

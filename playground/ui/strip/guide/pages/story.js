@@ -1,20 +1,23 @@
 // The story: one question, told pass by pass.
 
+const TYPED_SHOWN = 300; // characters of the question
 const STORY_PROMPT = 'What is the capital of France?';
 
-// The part of the prompt that the visitor typed last, as text.
+// The part of the prompt that the visitor typed last, as text, cut where it is long.
 function typedWords(run) {
   const typed = run.tokens.filter((token) => token.prompt && ['user', 'raw'].includes(run.segments[run.prompt[token.place].segment][0]));
   const last = typed.length ? typed[typed.length - 1].block : -1;
-  return decode(new Uint8Array(typed.filter((token) => token.block === last).flatMap((token) => [...unhex(run.prompt[token.place].hex)]))).trim();
+  const text = [...decode(new Uint8Array(typed.filter((token) => token.block === last).flatMap((token) => [...unhex(run.prompt[token.place].hex)]))).trim()];
+  return text.slice(0, TYPED_SHOWN).join('') + (text.length > TYPED_SHOWN ? ' …' : '');
 }
 
 // What the pass that gave `step` had to read: the whole prompt, then one token each time.
 function storyPass(run, place) {
   const step = run.steps[place];
   const before = place ? run.tokens[run.given + place - 1] : null;
-  const { reused } = guidePassesOf(run).prefill;
-  const read = !before ? ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), reused ? ', ' + count(reused) + ' of them kept from before.' : '.']
+  const { reused, time } = guidePassesOf(run).prefill;
+  const read = !before && time === 0 ? ['No pass was needed: the ', el('b', '', plural(run.given, 'token')), ' of the prompt are kept from before, and so are these odds.']
+    : !before ? ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), reused ? ', ' + count(reused) + ' of them kept from before.' : '.']
     : step.forward > 0 ? ['It reads one more token, ', tokenName(before.name, before.special), ', and has all others in its cache.']
       : ['This token had no pass of its own: tokens that are given are read together.'];
   const rows = likeliest(step, 5).rows.map((row) => guideOdds(tokenName(row.text, row.special), row.prob, percent(row.prob), row.id === step.id));
@@ -25,6 +28,11 @@ function storyPass(run, place) {
     el('h3', '', 'What may come next: the model’s own odds'), ...rows,
     el('p', 'caption', 'Picked: ', tokenName(step.text, step.special), '. ' + how + (last ? ' ' + run.end.message : ' It is appended, and the next pass begins.')),
   ];
+}
+
+// Whether every token of the answer had a pass: none was given, and the prompt was not known from before.
+function onePassEach(run) {
+  return guidePassesOf(run).prefill.time !== 0 && run.steps.slice(1).every((step) => step.forward > 0);
 }
 
 function makeStoryWalk(run) {
@@ -39,7 +47,7 @@ function makeStoryWalk(run) {
   }
 
   const settings = { id: 'guide-pass', min: 1, max: run.steps.length, step: 1, value: 1 };
-  return [guideSlider(settings, (pass) => ['Pass ', el('b', '', count(pass)), ' of ' + count(run.steps.length)], show), body, el('h3', '', 'The answer so far'), text];
+  return [guideSlider(settings, (pass) => [onePassEach(run) ? 'Pass ' : 'Token ', el('b', '', count(pass)), ' of ' + count(run.steps.length)], show), body, el('h3', '', 'The answer so far'), text];
 }
 
 const guideStory = {
@@ -51,7 +59,7 @@ const guideStory = {
       el('b', '', plural(run.given, 'token')), '.'],
     ['Then the model ', el('b', '', 'reads everything'), ' in one pass. What comes out is not a sentence: it is a score for each of the ' + count(run.vocabulary) + ' tokens it knows, for one place only, the next.'],
     ['A sampler ', el('b', '', 'picks one token and appends it'), '. The model runs again for the one after, and again. This answer ',
-      ...(run.steps.slice(1).every((step) => step.forward > 0) ? ['took ', el('b', '', count(run.steps.length) + (run.steps.length === 1 ? ' pass' : ' passes'))] : ['has ', el('b', '', plural(run.steps.length, 'token'))]),
+      ...(onePassEach(run) ? ['took ', el('b', '', count(run.steps.length) + (run.steps.length === 1 ? ' pass' : ' passes'))] : ['has ', el('b', '', plural(run.steps.length, 'token'))]),
       '. Nothing that was picked is ever taken back.'],
     ['It has to ', el('b', '', 'know when to stop'), ', too. The end is a token like others, and it can be picked at any step. Here: ', run.end ? run.end.message : 'the run was not finished.'],
   ],

@@ -11,13 +11,17 @@ function writtenBy(run) {
   return [...sums];
 }
 
+function templateShare(run) {
+  const [, tokens] = writtenBy(run).find(([name]) => name === 'the template') || [];
+  return tokens ? ['In this run the template put ', el('b', '', count(tokens)), ' of the ', el('b', '', plural(run.given, 'token')), ' there.'] : ['This run was raw text: no template wrote any of it.'];
+}
+
 const guideTemplate = {
   name: 'template', title: 'Wrap it up: the chat template', nav: 'The template',
 
   words: (run) => [
     ['A model reads one row of tokens and nothing else. It has no chat window, no sender and no fields. A ', el('b', '', 'chat template'), ' writes all of that into the row: who speaks, where each message ends, and whose turn it is.'],
-    ['Most of its marks are ', el('b', '', 'special tokens'), '. Each is a single id, set apart from ordinary words; the model met them in training and learned what follows them. In this run the template put ',
-      el('b', '', count(writtenBy(run).find(([name]) => name === 'the template')?.[1] || 0)), ' of the ', el('b', '', plural(run.given, 'token')), ' there.'],
+    ['Most of its marks are ', el('b', '', 'special tokens'), '. Each is a single id, set apart from ordinary words; the model met them in training and learned what follows them. ', ...templateShare(run)],
     ['Some templates also add a system message when you write none. The last thing they add opens the answer’s turn: the ', el('b', '', 'generation prompt'), '. From there the model simply goes on writing.'],
   ],
 

@@ -1,5 +1,7 @@
 // Tokens: text as a row of ids.
 
+const TYPED_ROWS = 12; // tokens of the question in the table
+
 function tokenRows(tokens, run) {
   return tokens.map((token) => {
     const hex = token.prompt ? run.prompt[token.place].hex : run.steps[token.place].hex;
@@ -24,7 +26,8 @@ const guideTokens = {
     const made = run.tokens.slice(run.given);
     const heads = ['position', 'token', 'id', 'bytes', 'how many'];
     return [
-      el('h3', '', 'What was typed, with the marks around it'), scrollTable('guide-tokens', 'tokens of the question', heads, tokenRows(typed.slice(-16), run)),
+      el('h3', '', (typed.length > TYPED_ROWS ? 'The end of what was typed' : 'What was typed') + (typed.some((token) => token.special) ? ', with its marks' : '')),
+      scrollTable('guide-tokens', 'tokens of the question', heads, tokenRows(typed.slice(-TYPED_ROWS), run)),
       ...(made.length ? [el('h3', '', 'The answer begins'), scrollTable('guide-tokens', 'first tokens of the answer', heads, tokenRows(made.slice(0, 8), run))] : []),
       el('p', 'caption', '␣ is a space that belongs to the token, ⏎ a line break. Bytes are in hexadecimal.'),
     ];
