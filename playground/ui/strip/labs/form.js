@@ -67,7 +67,8 @@ function makeField(option, edited) {
     input,
     value: readers[kind],
     refuse(why) {
-      fault.textContent = why && why.charAt(0).toUpperCase() + why.slice(1) + '.';
+      const told = why.startsWith(name + ' ') ? words + why.slice(name.length) : why; // as the form calls it
+      fault.textContent = told && told.charAt(0).toUpperCase() + told.slice(1) + '.';
       input.toggleAttribute('aria-invalid', Boolean(why));
     },
   };
