@@ -77,8 +77,8 @@ class Busy:
 
     @property
     def total(self) -> float:
-        """Tokens per second of all."""
-        return self.lanes * self.pace.rate
+        """Tokens per second of all; lanes that wait for room write nothing meanwhile."""
+        return min(self.lanes, self.together) * self.pace.rate
 
 
 @dataclass(frozen=True)
@@ -249,15 +249,11 @@ def _stretches(case: _Case) -> tuple[Stretch, ...]:
 
 
 def _busy(case: _Case, first: Sequence[int]) -> Busy:
-    """The steps that not all lanes share, at the start and the end, are left out; where none is shared, all
-    count."""
-    shared = [step for step in case.steps if step.batch_lanes >= case.lanes]
-    return Busy(
-        case.lanes,
-        max(step.batch_lanes for step in case.steps),
-        all(ids == tuple(first) for ids in case.answers),
-        _pace(shared or case.steps),
-    )
+    """The steps that fewer lanes share than could, at the start and the end, are left out."""
+    together = max(step.batch_lanes for step in case.steps)
+    shared = [step for step in case.steps if step.batch_lanes >= min(case.lanes, together)]
+    same = all(ids == tuple(first) for ids in case.answers)
+    return Busy(case.lanes, together, same, _pace(shared))
 
 
 def _shape(model: Any) -> tuple[int, int, int]:

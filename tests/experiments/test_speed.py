@@ -241,6 +241,8 @@ def test_odd_numbers_are_told_as_they_are() -> None:
     assert "they share" not in told
     apart = replace(FULL, busy=(FULL.busy[0], replace(FULL.busy[1], together=1)))
     assert "they share" not in said(report(apart))  # a gain, but not from passes that hold all of them
+    queued = replace(FULL.busy[1], lanes=8, together=4)
+    assert queued.total == pytest.approx(4 / queued.pace.step_s)  # the other four wait meanwhile
 
 
 @pytest.mark.parametrize(("quarter", "told"), [(0.0221, "2.5 times"), (0.022, "within the machine's noise")])
