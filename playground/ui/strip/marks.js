@@ -67,7 +67,8 @@ function roveTo(list, chip, still = false) {
   chip.focus({ preventScroll: still });
 }
 
-// Arrow keys walk the chips that `within(chip)` gives; a click or Enter picks one, Escape hides what hovers.
+// Arrow keys walk the chips that `within(chip)` gives; a click or Enter picks one, Escape hides what hovers:
+// `hide()` tells whether anything did.
 function walkChips(strip, { within, pick, hide }) {
   strip.addEventListener('click', (event) => {
     const chip = event.target.closest('.token');
@@ -81,8 +82,7 @@ function walkChips(strip, { within, pick, hide }) {
     const goals = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: chips.length - 1 };
     if (event.key in goals) roveTo(within(chip), chips[Math.min(chips.length - 1, Math.max(0, goals[event.key]))]);
     else if (event.key === 'Enter' || event.key === ' ') pick(chip);
-    else if (event.key === 'Escape') hide();
-    else return;
+    else if (event.key !== 'Escape' || !hide()) return;
     event.preventDefault();
   });
 }

@@ -124,7 +124,9 @@ function startPopover(popover, strip, { rows, more = () => {}, fork }) {
     clearTimeout(timer);
     clearTimeout(asking);
     if (isInside()) focusChip();
+    const shown = !popover.hidden;
     popover.hidden = true;
+    return shown;
   }
 
   // A moment to cross over to the popover, whose rows can be clicked.
