@@ -46,11 +46,11 @@ const guideAttention = {
   },
 
   question: {
-    words: 'In “France is Paris”, which places can the state of “is” take something from?',
+    words: 'In “Rome is old”, which places can the state of “is” take something from?',
     choices: [
       { words: 'All three.', right: false, why: 'What comes after it is masked. Select a token on the Inside tab: its row ends at itself.' },
-      { words: '“France” and “is” itself.', right: true, why: 'A place sees those before it and itself, in every layer.' },
-      { words: '“France” alone.', right: false, why: 'Its own key takes part as well: the last entry of its row is itself.' },
+      { words: '“Rome” and “is” itself.', right: true, why: 'A place sees those before it and itself, in every layer.' },
+      { words: '“Rome” alone.', right: false, why: 'Its own key takes part as well: the last entry of its row is itself.' },
     ],
   },
 };

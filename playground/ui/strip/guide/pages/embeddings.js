@@ -2,9 +2,11 @@
 
 const GUIDE_ROWS = 12; // tokens of the answer to choose from: those that recorded_looks.py has, too
 
+// One of each token: a row belongs to an id.
 function rowTokens(run) {
   const typed = run.tokens.filter((token) => token.prompt && ['user', 'raw'].includes(run.segments[run.prompt[token.place].segment][0]));
-  return [...typed, ...run.tokens.slice(run.given, run.given + GUIDE_ROWS)];
+  const all = [...typed, ...run.tokens.slice(run.given, run.given + GUIDE_ROWS)];
+  return all.filter((token, place) => all.findIndex((other) => other.id === token.id) === place);
 }
 
 // A pair of numbers that was turned by `angle`: a hand on a dial. `label` is read out.

@@ -19,7 +19,7 @@ function storyPass(run, place) {
   const read = !before && time === 0 ? ['No pass was needed: the ', el('b', '', plural(run.given, 'token')), ' of the prompt are kept from before, and so are these odds.']
     : !before ? ['It reads the whole prompt at once: ', el('b', '', plural(run.given, 'token')), reused ? ', ' + count(reused) + ' of them kept from before.' : '.']
     : step.forward > 0 ? ['It reads one more token, ', tokenName(before.name, before.special), ', and has all others in its cache.']
-      : ['This token had no pass of its own: tokens that are given are read together.'];
+      : ['It had no pass of its own: tokens that are given are read together, which gives the odds of several places at once.'];
   const rows = likeliest(step, 5).rows.map((row) => guideOdds(tokenName(row.text, row.special), row.prob, percent(row.prob), row.id === step.id));
   const how = { greedy: 'The likeliest was taken.', sampled: 'The dice fell on it.', forced: 'It was set by hand.' }[step.draw.method];
   const last = place === run.steps.length - 1 && run.end;
