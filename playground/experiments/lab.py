@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from playground.codec import to_plain
 from playground.findings.report import VERSION, Block, LabResult
+from playground.text.short import short
 
 if TYPE_CHECKING:  # the labs are listed before torch is imported
     from playground.experiments.bench import Bench
@@ -78,7 +79,7 @@ def read_options(lab: Lab, given: Mapping[str, Any]) -> Any:
     known = {item.name: item for item in fields(lab.options)}
     for name in given:
         if name not in known:
-            raise ValueError(f"the lab {lab.name} has no option {name!r:.40}; it has {', '.join(known)}")
+            raise ValueError(f"the lab {lab.name} has no option {short(name)}; it has {', '.join(known)}")
     return lab.options(**{name: _read(known[name], value) for name, value in given.items()})
 
 
@@ -86,17 +87,17 @@ def _read(item: Field[Any], value: Any) -> Any:
     kind, name = kind_of(item), item.name
     if kind == "switch":
         if type(value) is not bool:
-            raise ValueError(f"{name} must be true or false, got {value!r:.40}")
+            raise ValueError(f"{name} must be true or false, got {short(value)}")
         return value
     if kind == "text":
         most = int(min(item.metadata["high"], LONGEST_TEXT))
         if not isinstance(value, str) or not value.strip() or len(value) > most:
-            raise ValueError(f"{name} must be a text of 1 to {most:,} characters, got {value!r:.40}")
+            raise ValueError(f"{name} must be a text of 1 to {most:,} characters, got {short(value)}")
         return value
     if kind == "list":
         most = item.metadata["most"]
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= most:
-            raise ValueError(f"{name} must be a list of 1 to {most} whole numbers, got {value!r:.40}")
+            raise ValueError(f"{name} must be a list of 1 to {most} whole numbers, got {short(value)}")
         return tuple(sorted({int(_number(item, each, whole=True)) for each in value}))
     number = _number(item, value, whole=kind == "whole")
     return int(number) if kind == "whole" else number
@@ -107,7 +108,7 @@ def _number(item: Field[Any], value: Any, *, whole: bool) -> float:
     fits = type(value) in (int, float) and low <= value <= high and (not whole or float(value).is_integer())
     if not fits:
         what = "a whole number" if whole else "a number"
-        raise ValueError(f"{item.name} must be {what} in [{low:,g}, {high:,g}], got {value!r:.40}")
+        raise ValueError(f"{item.name} must be {what} in [{low:,g}, {high:,g}], got {short(value)}")
     return float(value)
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from playground.text.short import short
 from playground.trace import ModelInfo, SamplingParams
 from playground.ui.records import SHORT_SHA
 
@@ -108,14 +109,3 @@ def read_ids(ids: Any, what: str, least: int, most: int, size: int) -> list[int]
         if type(token_id) is not int or not 0 <= token_id < size:
             raise ValueError(f"{what} must hold ids from 0 to {size - 1}, got {short(token_id)}")
     return ids
-
-
-def short(value: Any) -> str:
-    """What was sent, in few characters: of what is long, only its size."""
-    if isinstance(value, list | tuple | dict):
-        return f"{len(value)} of them" if isinstance(value, list | tuple) else "an object"
-    if type(value) is int and value.bit_length() > 100:
-        return "a number of many digits"
-    if isinstance(value, str) and len(value) > 60:
-        return f"{value[:60]!r}…"
-    return f"{value!r:.80}"

@@ -13,6 +13,7 @@ from typing import Any
 
 from playground.codec import to_plain
 from playground.figures import attention, cache, embedding, influence, lens, position
+from playground.text.short import short
 from playground.trace import ModelInfo
 from playground.ui.answers import answerer
 from playground.ui.asked import (
@@ -23,7 +24,6 @@ from playground.ui.asked import (
     read_object,
     read_text,
     read_whole,
-    short,
 )
 from playground.ui.compared import both_themes
 from playground.ui.host import Engine

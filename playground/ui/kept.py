@@ -18,8 +18,9 @@ from playground.comparing import csv_of, numbers
 from playground.findings import LARGEST_FILE, Comparison
 from playground.findings.compare import LONGEST_NAME, VERSION, Kind
 from playground.packing import GZIP, deflate, inflate
+from playground.text.short import short
 from playground.trace import Trace
-from playground.ui.asked import read_choice, read_list, read_name, read_object, read_whole, short
+from playground.ui.asked import read_choice, read_list, read_name, read_object, read_whole
 from playground.ui.compare import Plan
 from playground.ui.records import Op
 
