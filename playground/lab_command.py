@@ -105,22 +105,29 @@ def run_command(options: argparse.Namespace, terminal: Terminal, console: Consol
     except LoadError as error:
         raise Failed(str(error)) from None
     with contextlib.closing(engine):
-        result = _measured(lab, engine, chosen, terminal)
+        result, failure = _measured(lab, engine, chosen, terminal)
+    if result is not None:
+        told = json.dumps(record(lab, result), allow_nan=False)
+        try:
+            if options.json:
+                console.file.write(told + "\n")
+                console.file.flush()
+            else:
+                print_report(console, lab, result)
+        finally:  # also where nobody reads any more
+            if options.save:
+                save("result", options.save, told)
+    if failure is not None:
+        raise failure
     if result is None:
-        return False
-    told = json.dumps(record(lab, result), allow_nan=False)
-    if options.json:
-        console.file.write(told + "\n")
-        console.file.flush()
-    else:
-        print_report(console, lab, result)
-    if options.save:
-        save("result", options.save, told)
-    return result.complete
+        terminal.note("stopped before anything was measured")
+    return result is not None and result.complete
 
 
-def _measured(lab: Lab, engine: LocalEngine, options: Any, terminal: Terminal) -> LabResult | None:
-    """The last result: a complete one, or what there was when Ctrl-C came. Raises Failed."""
+def _measured(
+    lab: Lab, engine: LocalEngine, options: Any, terminal: Terminal
+) -> tuple[LabResult | None, Failed | None]:
+    """The last result: a complete one, or what there was when Ctrl-C or a failure came; and that failure."""
     from playground.experiments.bench import Bench
 
     latest: LabResult | None = None
@@ -136,6 +143,6 @@ def _measured(lab: Lab, engine: LocalEngine, options: Any, terminal: Terminal) -
                     terminal.note(f"{event.share:4.0%}  {told}")
                 if stopped.is_set():
                     break
-        except ValueError as error:
-            raise Failed(str(error)) from None
-    return latest
+        except (ValueError, RuntimeError, MemoryError) as error:  # torch's lack of memory is a RuntimeError
+            return latest, Failed(" ".join(str(error).split())[:500] or type(error).__name__)
+    return latest, None

@@ -55,7 +55,7 @@ def _table(console: Console, block: Table) -> None:
     grid = _grid(block.title)
     for place, column in enumerate(block.columns):
         grid.add_column(
-            column.name,
+            Text(safe_text(column.name)),
             justify="left" if column.unit in ("text", "token", "yes") or not place else "right",
             overflow="fold",
             min_width=_widest_word(column, [row[place] for row in block.rows]),
@@ -70,7 +70,7 @@ def _table(console: Console, block: Table) -> None:
 
 def _widest_word(column: Column, cells: list[Cell]) -> int:
     """What a column needs so that no usual word of it is broken."""
-    texts = [column.name, *(_shown(cell, column.unit) for cell in cells)]
+    texts = [safe_text(column.name), *(_shown(cell, column.unit) for cell in cells)]
     return min(_LONGEST_WORD, max(len(word) for text in texts for word in text.split() or [""]))
 
 
@@ -79,7 +79,7 @@ def _chart(console: Console, block: Chart) -> None:
 
 
 def _strips(console: Console, block: Strips) -> None:
-    console.print(Text(block.title, "bold"))
+    _heading(console, block.title)
     for lane in block.lanes:
         shown = "│".join(_MARKS[chip.mark].format(chip.text) for chip in lane.chips)
         console.print(Text(f"{safe_text(lane.name)}: ", "bold").append(safe_text(shown), "not bold"))
@@ -88,13 +88,19 @@ def _strips(console: Console, block: Strips) -> None:
 
 
 def _quote(console: Console, block: Quote) -> None:
-    console.print(Text(block.title, "bold"))
+    _heading(console, block.title)
     for name, text in block.texts:
         console.print(Text(f"{safe_text(name)}: ", "bold").append(safe_text(text), "not bold"))
 
 
 def _grid(title: str) -> Grid:
-    return Grid(title=Text(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    return Grid(
+        title=Text(safe_text(title), "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+
+
+def _heading(console: Console, title: str) -> None:
+    console.print(Text(safe_text(title), "bold"))
 
 
 def _note(console: Console, note: str) -> None:
